@@ -107,16 +107,21 @@ def _unsound(error: _core.SpecError, file: str) -> SpecError:
 
 
 def _of_python(message: str, file: str) -> str:
-    """What is said of a congestion control that is not there, where the results beside the file had it from Python."""
+    """What is said of a congestion control that is not there: it may be a class in Python, as that of results was."""
     unknown = re.search(r'there is no congestion control "([^"]*)"', message)
-    if not unknown or Path(file).name != "spec.toml":
+    if not unknown:
         return message
     try:
-        classes = json.loads(Path(file).with_name("meta.json").read_bytes())["classes"]
+        meta = Path(file).with_name("meta.json") if Path(file).name == "spec.toml" else None
+        classes = json.loads(meta.read_bytes())["classes"] if meta else ()
+        had = unknown[1] in classes
     except (OSError, ValueError, LookupError, TypeError):
-        return message
-    if unknown[1] not in classes:
-        return message
+        had = False
+    if not had:
+        return (
+            f"{message}; one that is a class in Python is given in Python: "
+            f"sojourn.run(…, algorithms={{{unknown[1]!r}: …}})"
+        )
     return (
         f"{message[: unknown.end()]}: in these results it was a class in Python, which they do not hold; "
         f"in Python sojourn.run({file!r}, algorithms={{{unknown[1]!r}: …}}) runs them again"
@@ -172,11 +177,12 @@ def run(
 
 
 def _raised_at(error: BaseException) -> str:
-    """The line of a congestion control in Python that raised, if one did."""
+    """The line of a congestion control in Python that raised, if one did, with what the core notes: flow and time."""
     from traceback import extract_tb
 
     frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename != __file__]
-    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return place + "".join(f", {note}" for note in getattr(error, "__notes__", ()))
 
 
 def capture_points(experiment: Experiment, case: int) -> list[str]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
+
+from .commas import split
+from .errors import SpecError
 
 
 class CongestionControl:
@@ -53,3 +58,39 @@ class CongestionControl:
     # on_sent and on_event are not defined here, since every call costs as much as handling an ACK. The core has a name
     # for one event more, "granted" (the rate that Quick-Start got), which never comes: a class has nothing to ask the
     # routers with.
+
+
+def refuse_settings(algorithms: Mapping[str, type[CongestionControl]], flows: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse flows whose `cc`, such as `mine(bta=0.7)`, has a parameter that the class of that name does not take, or
+    lacks one that it needs, before anything runs.
+
+    Raises:
+        SpecError: says what was given, what is allowed and what is nearest.
+    """
+    for key, spec in dict.fromkeys((f"flow.{flow['group'] or flow['name']}.cc", str(flow["cc"])) for flow in flows):
+        name, _, listed = spec.partition("(")
+        if name in algorithms:
+            given = [piece.partition("=")[0].strip() for piece in split(listed.removesuffix(")")) if piece]
+            if wrong := _unfit(name, algorithms[name], given):
+                raise SpecError(f"{key}: {wrong}", key=key, what=wrong)
+
+
+def _unfit(name: str, algorithm: type[CongestionControl], given: Sequence[str]) -> str:
+    """What is wrong with the names of these settings, in the words that the core has for its own; empty if nothing."""
+    from inspect import Parameter, signature
+
+    try:
+        takes = signature(algorithm).parameters.values()
+    except (TypeError, ValueError):  # a callable that is not of Python may not say
+        return ""
+    named = {one.name: one for one in takes if one.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)}
+    listed = f"({algorithm.__name__}.__init__ takes {', '.join(named) or 'none'})"
+    if not any(one.kind is Parameter.VAR_KEYWORD for one in takes):
+        for setting in given:
+            if setting not in named:
+                near = get_close_matches(setting, named, n=1)
+                return f'{name} has no parameter "{setting}"{f"; did you mean {near[0]}?" if near else ""} {listed}'
+    for needed, one in named.items():
+        if one.default is Parameter.empty and needed not in given:
+            return f'{name} lacks the parameter "{needed}", which has no default: {name}({needed}=…) {listed}'
+    return ""

@@ -1,7 +1,7 @@
 """The command line: options in, tables out; the work is in `sojourn.api` and its neighbours.
 
-Exit codes: 0 done, 1 a run or a claim failed, 2 bad input, 130 interrupted. Nothing heavy is imported before a command
-needs it, so that `sojourn --help` answers at once.
+Exit codes: 0 done, 1 a run or a claim failed, 2 bad input, 130 interrupted, 143 ended by SIGTERM. Nothing heavy is
+imported before a command needs it, so that `sojourn --help` answers at once.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ app = typer.Typer(
     help="A laboratory for congestion control and active queue management.",
     epilog='Try: sojourn run "12Mbit/s 40ms 2BDP fifo: hldg, cubic@10s"',
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # drawing help with rich costs a quarter of a second of imports
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -353,7 +352,7 @@ def _refuse_bare_variant(text: str, a: str, b: str) -> None:
 
 
 def main() -> None:
-    """Run the command line; Ctrl-C is its caller's to answer for."""
+    """Run the command line; Ctrl-C and SIGTERM are its caller's to answer for."""
     terminal.opened()
     try:
         try:

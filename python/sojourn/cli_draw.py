@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import terminal
-from .cli_options import Jobs, Quick, Repeat, Seed, Set, refuse_changes, settings
+from .cli_options import Jobs, Only, Quick, Repeat, Seed, Set, picked, refuse_changes, settings
 from .errors import SpecError
 
 
@@ -21,9 +21,7 @@ def plot(
     option: Annotated[
         list[str] | None, typer.Option("--with", metavar="KEY=VALUE", help="An option of this kind of plot.")
     ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option("--only", metavar="KEY=VALUE", help="The cases with this value: path.rtt=40ms.")
-    ] = None,
+    only: Only = None,
     why: Annotated[
         bool,
         typer.Option(
@@ -55,7 +53,7 @@ def plot(
     from .plot.options import read
     from .writing import PICTURE
 
-    chosen = settings(only, "--only", "path.rtt=40ms")
+    chosen = picked(only)
     options = {key: read(text) for key, text in settings(option, "--with", "size=single").items()}
     start, stop = terminal.span(start, stop)
     given = {"--why": ("why", why or None), "--from": ("start", start), "--to": ("stop", stop)}

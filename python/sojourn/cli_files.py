@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .cli_options import Json, Set, exclusive, refuse_changes, settings
+from .cli_options import Json, Only, Set, exclusive, picked, refuse_changes, settings
 from .errors import SpecError
 from .stats import counted
 from .terminal import console, loaded, print_json, say, target
 from .writing import CAPTURE, FLENT, JSON, LOG, PICTURE, QLOG, TABLE, refuse_pcap
 
 if TYPE_CHECKING:
+    from ._types import Plan
     from .formats.export import Run
+    from .result import Result
 
 
 class Format(StrEnum):
@@ -101,6 +103,7 @@ def export(
         list[str] | None,
         typer.Option("--with", metavar="KEY=VALUE", help="A logger's parameter: omode=1, direction=io, port=5001, …"),
     ] = None,
+    only: Only = None,
     set: Set = None,
 ) -> None:
     """Export a table of a result as CSV or JSON, or a run: pcapng, qlog, logs of TCP's state, DIFTR, Flent.
@@ -114,6 +117,8 @@ def export(
     sojourn export runs/quickstart --format qlog --flow hldg -o hldg.sqlog
 
     sojourn export runs/quickstart --format ttprobe --with omode=1 --with direction=io -o run.ttp
+
+    sojourn export runs/sweep --only path.rtt=40ms --table links -o links.csv
 
     sojourn export ttpb2ascii run.ttp -o run.log
     """
@@ -131,7 +136,10 @@ def export(
     if not tables:
         if table is not None:
             raise SpecError(f"--table {table}: {format} holds a run, not a table; leave one of them out")
-        _run(source, format, file, case, repetition, at or [], flow or [], settings(option, "--with", "omode=1"), set)
+        if only and case:
+            raise SpecError(f"--only {only[0]} --case {case}: each chooses a case; leave one of them out")
+        with_ = settings(option, "--with", "omode=1")
+        _run(source, format, file, case, repetition, at or [], flow or [], with_, set, picked(only))
         return
     given = {"--at": at, "--flow": flow, "--set": set, "--case": case, "--repetition": repetition, "--with": option}
     for name in (name for name, value in given.items() if value):
@@ -139,7 +147,17 @@ def export(
     from .catalogue import exported
 
     lines = out is not None and out.suffix.lower() == ".jsonl"
-    _put(exported(loaded(source), table or "flows", "jsonl" if lines else format.value), out)
+    _put(exported(_with(loaded(source), picked(only)), table or "flows", "jsonl" if lines else format.value), out)
+
+
+def _with(result: Result, only: Mapping[str, str]) -> Result:
+    """The runs of the cases that --only chooses."""
+    from dataclasses import replace
+
+    from .plot.choose import matching
+
+    cases = {case.index for case in matching(result.plan.cases, only)}
+    return replace(result, outcomes=tuple(outcome for outcome in result.outcomes if outcome.case.index in cases))
 
 
 def _format(asked: Format | None, out: Path | None, table: str | None) -> Format:
@@ -178,6 +196,7 @@ def _run(
     flows: list[str],
     options: dict[str, str],
     set: list[str] | None,
+    only: Mapping[str, str],
 ) -> None:
     from .formats import export as exports
     from .formats.loggers import LOGGERS
@@ -186,7 +205,7 @@ def _run(
         raise SpecError(f"--at {points[0]} is for pcapng; a {format} is what the sender saw")
     if options and format not in (*LOGGERS, Format.flent):
         raise SpecError(f"--with {next(iter(options))}: {format} has no options; loggers have, and flent")
-    run = _chosen(source, case, repetition, set)
+    run = _chosen(source, case, repetition, set, only)
     if format in LOGGERS:
         log = exports.log(run, out, format.value, options=options, flows=flows, tell=_note)
         lost = f"; {log.lost} more were lost in the buffer" if log.lost else ""
@@ -306,17 +325,25 @@ def _cell(name: str, value: Any) -> Any:
     return f"{value:.6f}" if name in ("from_s", "to_s") else f"{value:.0f}" if "_bytes" in name else f"{value:g}"
 
 
-def _chosen(source: str, case: int, repetition: int, set: list[str] | None) -> Run:
-    from ._engine import version
+def _chosen(source: str, case: int, repetition: int, set: list[str] | None, only: Mapping[str, str]) -> Run:
+    from ._engine import check, version
     from .api import prepare
     from .formats.export import Run
     from .held import called, is_results
+    from .plot.choose import matching
+
+    def number(plan: Plan) -> int:
+        cases = matching(plan.cases, only) if only else []
+        if len(cases) > 1:
+            _note(f"this is case {cases[0].index}, the first of {len(cases)} cases; --case N takes another")
+        return cases[0].index if cases else case
 
     if not is_results(source):
-        return Run.of(prepare(source, settings(set), or_folder=True), case, repetition)
+        experiment = prepare(source, settings(set), or_folder=True)
+        return Run.of(experiment, number(check(experiment)), repetition)
     refuse_changes(set=set)
     result, ours = loaded(source), version()
-    run = Run.of(result, case, repetition)
+    run = Run.of(result, number(result.plan), repetition)
     if run.outcome is None and result.version.model != ours.model:
         say(f"note: made by {called(result.version)}; what is exported is the run as {called(ours)} makes it")
     return run

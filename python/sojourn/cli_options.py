@@ -15,6 +15,10 @@ Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change the experiment: --set path.rtt=80ms.")
 ]
 
+Only = Annotated[
+    list[str] | None, typer.Option("--only", metavar="KEY=VALUE", help="The cases with this value: path.rtt=40ms.")
+]
+
 
 def _seed(seed: int | None) -> int | None:
     from .sweep import seeded
@@ -66,6 +70,11 @@ def settings(pairs: list[str] | None, option: str = "--set", like: str = "path.r
                 f"{option} {pair!r}: {key.strip()} is given twice, first as {read[key.strip()]!r}; leave one out"
             )
     return read
+
+
+def picked(only: list[str] | None) -> dict[str, str]:
+    """Read --only."""
+    return settings(only, "--only", "path.rtt=40ms")
 
 
 def exclusive(why: str = "each prints the same in its own form", **options: bool) -> None:

@@ -60,7 +60,12 @@ def suite(
         typer.Option(metavar="STEP", help="Record series at this step, such as 300ms; the page draws them."),
     ] = None,
     html: Annotated[
-        Path | None, typer.Option("--html", metavar="FILE", help="The page; default report.html in the folder.")
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            help="The page; default report.html in the folder, or of some scenarios SCENARIO.html.",
+        ),
     ] = None,
     fresh: Fresh = False,
     as_json: Json = False,
@@ -80,7 +85,7 @@ def suite(
     from .suite import NAMES, find, run
     from .suite.run import place
     from .suite.show import listing as listed
-    from .suite.show import page
+    from .suite.show import named, page
     from .suite.show import terminal as show
     from .units import series_step
     from .writing import PAGE
@@ -121,7 +126,7 @@ def suite(
         )
 
     answer = _watched(attempt, wanted.title, cluster, folder, fresh)
-    made = page(answer, html or folder / "report.html")
+    made = page(answer, html or folder / named(wanted, scenario or ()))
     if as_json:
         print_json(answer.data())
     else:

@@ -11,8 +11,17 @@ SojournError
 
 from __future__ import annotations
 
-#: Exit code of a command that Ctrl-C has ended, as a shell has it.
-INTERRUPTED = 130
+#: Exit codes of a command that Ctrl-C or SIGTERM has ended, as a shell has them.
+INTERRUPTED, TERMINATED = 130, 143
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: whoever answers Ctrl-C keeps as much, and says as much, of a command that is told to end."""
+
+
+def ended_by(error: BaseException | None) -> int:
+    """Return the exit code of a command that an interrupt has ended."""
+    return TERMINATED if isinstance(error, Terminated) else INTERRUPTED
 
 
 class SojournError(Exception):

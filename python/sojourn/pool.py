@@ -7,6 +7,7 @@ the same tasks to other machines. A task is text and two numbers, so it pickles 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -20,6 +21,10 @@ from .errors import RunError, SojournError
 
 #: Whose run it is.
 Owner = TypeVar("Owner")
+#: Seconds in which a run that is asked to end mostly has.
+PATIENCE_S = 1.0
+#: How often a class in Python is interrupted that goes on: it may have taken one for an error that it handles.
+INTERRUPTS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,39 @@ def work(task: Task, stop: StopFlag | None = None) -> Raw:
     return _engine.run(task.experiment, task.case, task.repetition, task.record, stop, dict(task.algorithms))
 
 
+class _Here:
+    """One run in a thread of this process, that can be stopped."""
+
+    def __init__(self) -> None:
+        # One flag each: a class in Python that raises sets the flag of its run.
+        self._flag = StopFlag()
+        self._lock = threading.Lock()
+        self._thread: int | None = None
+
+    def work(self, task: Task) -> Raw:
+        """Do the task, in this thread."""
+        with self._lock:
+            self._thread = threading.get_ident()
+        try:
+            return work(task, self._flag)
+        finally:
+            with self._lock:
+                self._thread = None
+
+    def stop(self) -> None:
+        """Ask the run to end, which it does between two events."""
+        self._flag.set()
+
+    def interrupt(self) -> None:
+        """Raise KeyboardInterrupt in what of the run is Python: a class that loops for ever sees no next event."""
+        import ctypes
+
+        with self._lock:  # once the run has ended, the thread is another's
+            if self._thread is not None:
+                ident, raised = ctypes.c_ulong(self._thread), ctypes.py_object(KeyboardInterrupt)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, raised)
+
+
 def cores() -> int:
     """Return the number of CPUs this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -49,7 +87,7 @@ class Pool(Generic[Owner]):
     """An executor with a bounded number of runs in flight, that can be stopped."""
 
     def __init__(self, jobs: int | None, executor: Executor | None) -> None:
-        self._flags: dict[Future[Raw], StopFlag] = {}
+        self._here: dict[Future[Raw], _Here] = {}
         self._own = None
         if executor is None:
             jobs = jobs or cores()
@@ -79,27 +117,36 @@ class Pool(Generic[Owner]):
                 # Only once the consumer is done with it: an interrupt must not lose it.
                 future = self._landed.pop()
                 del self._owners[future]
-                self._flags.pop(future, None)
+                self._here.pop(future, None)
 
     def _submit(self, task: Task) -> Future[Raw]:
         if not self._own:
             return self._executor.submit(work, task)  # a flag is of this process; runs elsewhere are abandoned
-        # One flag each: a class in Python that raises sets the flag of its run.
-        flag = StopFlag()
-        future = self._own.submit(work, task, flag)
-        self._flags[future] = flag
+        here = _Here()
+        future = self._own.submit(here.work, task)
+        self._here[future] = here
         return future
 
     def stop(self) -> list[tuple[Owner, Raw | RunError]]:
         """Stop what is under way; return what had finished and was not handed over."""
-        for flag in self._flags.values():
-            flag.set()
+        for here in self._here.values():
+            here.stop()
         for future in self._flying:
             future.cancel()
         if self._own:
-            wait(self._flying, timeout=5)
+            self._await_ends()
         ready = [f for f in (*self._landed, *self._flying) if f.done() and not f.cancelled() and f.exception() is None]
         return [self._outcome(future) for future in ready]
+
+    def _await_ends(self) -> None:
+        """Wait until what is under way here has seen its flag; interrupt classes in Python that do not come to it."""
+        _, late = wait(self._flying, timeout=PATIENCE_S)
+        in_python = {future for future in late if self._owners[future][1].algorithms}
+        for _ in range(INTERRUPTS):
+            for future in in_python:
+                self._here[future].interrupt()
+            _, in_python = wait(in_python, timeout=0.2)
+        wait(self._flying, timeout=PATIENCE_S)
 
     def _outcome(self, future: Future[Raw]) -> tuple[Owner, Raw | RunError]:
         owner, task = self._owners[future]

@@ -1,18 +1,27 @@
-"""How many rows a run may record: what memory does not hold is refused before anything runs."""
+"""How much is asked for: records that memory does not hold are refused, long sweeps told, before anything runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ._engine import table
 from ._types import Case, Plan, Record
 from .errors import SpecError
+from .pool import cores
 from .stats import counted
+
+if TYPE_CHECKING:
+    from .sweep import Runs
 
 #: Rows of a table that one run may hold: past this, memory rather than patience runs out.
 MOST_ROWS = 50_000_000
 #: Bits of the packets by which rates are counted.
 PACKET = 12_000
+#: Seconds of work for a packet and for a run, as a laptop has them; other machines are within a factor of three.
+PER_PACKET_S, PER_RUN_S = 5e-7, 2e-2
+#: Runs, or minutes, from which on a sweep is told beforehand.
+MANY_RUNS, LONG_MIN = 1000, 5.0
 
 
 def refuse_huge(plan: Plan, record: Record) -> None:
@@ -45,6 +54,22 @@ def _tables(case: Case, record: Record) -> Iterator[tuple[float, str, str]]:
             f"{counted(inner, 'inner variable')}",
             "use a longer step or shorten run.duration",
         )
+
+
+def forecast(plan: Plan, runs: Runs, jobs: int | None) -> str:
+    """Say how many runs there are, about how long they take and how a sample is had; empty where that is soon over."""
+    work = sum(
+        len(repetitions) * (PER_RUN_S + PER_PACKET_S * _carried(plan.cases[case]) * plan.cases[case].duration_s)
+        for case, repetitions in runs.groups
+    )
+    minutes = work / 60 / min(jobs or cores(), max(len(runs), 1))
+    if len(runs) <= MANY_RUNS and minutes < LONG_MIN:
+        return ""
+    long = f"{minutes / 60:.1g} hours" if minutes >= 90 else counted(max(round(minutes), 1), "minute")
+    return (
+        f"{counted(len(runs), 'run')} of {counted(len(runs.groups), 'case')}, by their packets some {long} (what the "
+        "folder holds is not made again); --quick takes a sample, --repeat 1 one run a case"
+    )
 
 
 def variables(case: Case) -> int:

@@ -15,7 +15,7 @@ from typing import SupportsIndex, TypeVar, overload
 
 from . import _engine
 from ._types import Experiment, Plan, Raw, Record
-from .algorithm import CongestionControl
+from .algorithm import CongestionControl, refuse_settings
 from .errors import RunError, SojournError, SpecError
 from .pool import Pool, Task
 from .result import Outcome, Result
@@ -138,6 +138,8 @@ class Sweep:
         self.record = record
         self.algorithms = algorithms
         refuse_huge(self.plan, record)
+        if algorithms:
+            refuse_settings(algorithms, (flow for case in self.plan.cases for flow in case.flows))
         self.folder = store(self.plan) if store else None
         if self.folder:
             self.folder.expect(self.runs, record, again=bool(algorithms))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from .errors import INTERRUPTED, SpecError
+from .errors import SpecError, ended_by
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -168,6 +168,7 @@ def run(
     from ._engine import check
     from ._types import Record
     from .folder import WITH_OPTION, place
+    from .size import forecast
     from .store import Store
     from .sweep import choose, sweep
     from .titles import title
@@ -176,6 +177,8 @@ def run(
     folder = out or place(experiment, plan, on=on)
     order = choose(plan, repeat, quick)
     printer = _Lines(order) if lines else None
+    if on == "sim" and cluster is None and (note := forecast(plan, order, jobs)):
+        say(f"note: {note}")
     host: AbstractContextManager[Executor | None] = executor(cluster)
     if on == "linux":
         from .linux.flows import kernel, untold
@@ -225,7 +228,7 @@ def tell_others(result: Result) -> None:
 
 
 def interrupted(done: int, total: int, folder: Path, *, fresh: bool = False) -> NoReturn:
-    """Say what is kept of a command that Ctrl-C has ended, and end it; `fresh`: given again, it would discard that."""
+    """Say what is kept of a command that an interrupt ends, and end it; `fresh`: given again, it would discard that."""
     from .stats import counted
 
     if done:
@@ -233,7 +236,7 @@ def interrupted(done: int, total: int, folder: Path, *, fresh: bool = False) -> 
         say(f"interrupted: {done} of {counted(total, 'run')} finished, in {folder}; {again} goes on from there")
     else:
         say("interrupted: no run had finished, so nothing was kept")
-    raise typer.Exit(INTERRUPTED) from None
+    raise typer.Exit(ended_by(sys.exception())) from None
 
 
 @contextmanager

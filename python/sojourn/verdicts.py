@@ -71,16 +71,21 @@ def score(claims: Sequence[Claim]) -> tuple[str, str]:
 
 
 def table(claims: Sequence[Claim]) -> Table:
-    """The claims of a page, one to a row; those that were not judged come last."""
+    """The claims of a page, one to a row; those that were not judged come last.
+
+    Columns in which none has anything to say would take the width from the others.
+    """
     from . import report
 
-    heads = ["verdict", "claim", "that", "is", "measured", "case", "why"]
     kinds = {"holds": "ok", "FAILS": "off"}
-    body: list[list[Value]] = [
-        [
-            report.Cell(claim.verdict, claim.verdict, kinds.get(claim.verdict, "")),
-            *(claim.says, claim.that, claim.wanted, report.Cell(claim.shown, claim.measured), claim.where, claim.why),
-        ]
-        for claim in sorted(claims, key=lambda claim: not claim.judged)
-    ]
-    return report.Table(heads, body)
+    ordered = sorted(claims, key=lambda claim: not claim.judged)
+    columns: dict[str, list[Value]] = {
+        "verdict": [report.Cell(one.verdict, one.verdict, kinds.get(one.verdict, "")) for one in ordered],
+        "claim": [one.says for one in ordered],
+        "that is": [f"{one.that} {one.wanted}" for one in ordered],
+        "measured": [report.Cell(one.shown, one.measured) for one in ordered],
+        "case": [one.where for one in ordered],
+        "why": [one.why for one in ordered],
+    }
+    told = {head: cells for head, cells in columns.items() if any(cell != "" for cell in cells)}
+    return report.Table(list(told), [list(row) for row in zip(*told.values(), strict=True)])

@@ -175,3 +175,9 @@ def test_a_suite_names_condition_and_case_of_a_claim(wide: Path, tmp_path: Path)
     assert f"path.rate={MISSED}" in text and "not judged" in text and "<= 0.5" in text.replace("&lt;", "<")
     assert [c["holds"] for c in answer.data()["scenarios"][0]["claims"]] == [False, None]
     assert not answer.ok
+
+
+def test_the_table_of_a_page_has_no_column_without_a_word() -> None:
+    table = verdicts.table([replace(claim(), why="")])
+    assert "why" not in table.columns and table.columns[0] == "verdict" and "that is" in table.columns
+    assert all(len(row) == len(table.columns) for row in table.rows)

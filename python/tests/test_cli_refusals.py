@@ -8,6 +8,8 @@ import pytest
 from conftest import SWEEP, command
 
 import sojourn as sj
+from sojourn.size import forecast
+from sojourn.sweep import choose
 
 QUICK = ("--set", "run.duration=2s")
 LINE = "2Mbit/s 20ms 1BDP fifo: newreno"
@@ -308,3 +310,42 @@ def test_in_python_too_text_that_is_none_is_refused():
     ):
         with pytest.raises(sj.SpecError, match=re.escape(f'"{shown}" is not UTF-8')):
             sj.run(source, set=changes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (
+            ("run", "-20Mbit/s 40ms 2BDP fifo: cubic"),
+            "'-20Mbit/s 40ms 2BDP fifo: cubic' begins with a dash and is read as",
+        ),
+        (("run", LINE, "--set", "path.rate", "-20Mbit/s"), "'-20Mbit/s' begins with a dash and is read as an option"),
+        (("compare", "cubic", "-5", "--in", LINE), "written ./NAME"),
+        (("run", LINE, "--set", "-20Mbit/s"), "--set '-20Mbit/s': expected KEY=VALUE"),
+        (("run", LINE, "--nosuch"), "No such option: --nosuch"),
+    ],
+)
+def test_a_value_that_begins_with_a_dash_is_told_from_an_option(sojourn, arguments, told):
+    done = sojourn(*arguments)
+    assert done.returncode == 2 and told in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("runs", "seconds", "told"),
+    [
+        (1000, 1, ""),
+        (1001, 1, "1001 runs of 1 case"),
+        (40, 100_000, "some 28 minutes"),
+        (400, 100_000, "hours"),
+        (2, 1, ""),
+    ],
+)
+def test_a_long_sweep_is_told_before_it_begins(runs, seconds, told):
+    plan = sj.check("10Mbit/s 20ms 1BDP fifo: newreno", set={"run.duration": f"{seconds} s"})
+    said = forecast(plan, choose(plan, runs, quick=False), jobs=1)
+    assert told in said and bool(told) == bool(said)
+    assert not said or "--quick takes a sample" in said
+
+
+def test_the_shell_is_told_how_to_complete(sojourn):
+    assert "--install-completion" in sojourn("--help").stdout

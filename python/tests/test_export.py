@@ -233,3 +233,24 @@ def test_a_run_that_linux_lacks_is_not_simulated_in_its_place():
     told = "case 0, repetition 0 was not run on linux; there are case 0, repetition 1$"
     with pytest.raises(sj.SpecError, match=told):
         export.Run.of(of_linux)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("--only", "path.rate=1000 kbit/s", "--table", "links"), 0, ""),
+        (("--only", "path.rate=2Mbit/s", "--format", "qlog"), 0, ""),
+        (("--only", "path.rate=3Mbit/s"), 2, "only path.rate=3Mbit/s: no case has that; there are 1 Mbit/s, 2 Mbit/s"),
+        (("--only", "path.rat=1Mbit/s"), 2, "no such key is swept; there are path.rate; did you mean path.rate?"),
+        (("--only", "path.rate=1Mbit/s", "--case", "1", "--format", "qlog"), 2, "each chooses a case"),
+        (("--only", "path.rate"), 2, "--only 'path.rate': expected KEY=VALUE"),
+    ],
+)
+def test_only_picks_cases_as_it_does_of_a_plot(sojourn, sweep_file, tmp_path, words, code, told):
+    sj.run(sweep_file, repeat=1, out="out")
+    done = sojourn("export", "out", *words, "-o", "made")
+    assert done.returncode == code and told in done.stderr
+    if "links" in words:
+        assert set(pl.read_csv("made")["path.rate"]) == {"1 Mbit/s"}
+    elif not code:
+        assert "case 1" in (tmp_path / "made").read_text()[:400]

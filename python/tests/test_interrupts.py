@@ -1,15 +1,16 @@
-"""Ctrl-C: what is kept is counted, how to go on is told, and while the command is imported nothing is said."""
+"""Ctrl-C and SIGTERM: what is kept is counted, how to go on is told; while the command is imported nothing is said."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Run, command
+from conftest import LONG_SWEEP, Run, command
 
 import sojourn as sj
 from sojourn import disk, sweep
@@ -126,3 +127,63 @@ def test_until_the_command_answers_for_it_next_to_nothing_is_imported() -> None:
         "assert new == {'__future__', 'sojourn', 'sojourn.__main__'}, new"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+LOOPS = """
+import signal
+import sys
+import sojourn as sj
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs tests behind a shell may have it ignored
+
+class Loops(sj.CongestionControl):
+    def __init__(self, how=""):
+        self.how = how
+
+    def on_ack(self, flow, ack):
+        flow.cwnd = 10 * flow.mss
+        while self.how and flow.now > 0.5:
+            try:
+                pass
+            except Exception:
+                pass
+
+    def on_congestion(self, flow, signal):
+        return flow.cwnd
+
+how = ["loops", "loops(how=always)"]
+settings = {"run.duration": "1 s", "sweep.flow.loops.cc": how}
+seen = lambda *_: print("seen", flush=True)
+sj.run("2Mbit/s 20ms: loops", algorithms={"loops": Loops}, set=settings, out=sys.argv[1], seen=seen)
+"""
+
+
+def test_a_class_in_python_that_loops_for_ever_ends_and_the_others_are_kept(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with subprocess.Popen(
+        [sys.executable, "-c", LOOPS, str(out)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stdout is not None and run.stdout.readline() == "seen\n"
+        run.send_signal(signal.SIGINT)
+        try:
+            _, told = run.communicate(timeout=30)
+        finally:
+            run.kill()
+    assert told.rstrip().endswith("KeyboardInterrupt") and run.returncode
+    assert len(sj.load(out)) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM that a process could answer")
+@pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_a_command_that_is_told_to_end_says_what_is_kept(tmp_path: Path, number: str, code: int) -> None:
+    file = tmp_path / "long.toml"
+    file.write_text(LONG_SWEEP)
+    default = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import sojourn.__main__ as m;"
+    run = [sys.executable, "-c", f"{default} m.main()", "run", str(file), "-o", "out", "-j", "1", "--json"]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as running:
+        assert running.stdout is not None and running.stdout.readline()
+        running.send_signal(getattr(signal, number))
+        _, told = running.communicate(timeout=60)
+    assert running.returncode == code
+    kept = lines(tmp_path / "out")
+    assert f"interrupted: {kept} of 16 runs finished, in out; the same command goes on from there" in told

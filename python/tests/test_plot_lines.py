@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 
 from sojourn import plot, report
 from sojourn.errors import SpecError
-from sojourn.plot import style
+from sojourn.plot import strokes, style
 from sojourn.result import Result
 
 CCS = ["cubic", "bbr", "hldg", "newreno"]
@@ -108,3 +108,55 @@ def test_panels_of_a_heat_map_fill_their_rows(panels: int, shape: tuple[int, int
     fig = drawn("heat", synthetic.result(sweep=sweep))
     grid = fig.axes[0].get_gridspec()
     assert (grid.nrows, grid.ncols) == shape
+
+
+def test_more_clouds_than_can_be_told_apart_are_refused(many: Result) -> None:
+    with pytest.raises(SpecError, match=r"80 clouds .* scatter .* room for \(24\); .* draw them over what is swept"):
+        drawn("scatter", many)
+    few = synthetic.result(sweep={"path.rate": [f"{n} Mbit/s" for n in range(1, 26)]})
+    with pytest.raises(SpecError, match=r"clouds .* or one flow or group in place of \*"):
+        drawn("scatter", few, delay="flow.*.rtt_ms.mean", throughput="flow.*.throughput_mbps")
+
+
+@pytest.mark.parametrize(
+    ("options", "scale", "ends"),
+    [
+        ({"low": 10.0, "high": 90.0}, "linear", (10.0, 90.0)),
+        ({"log_y": True}, "log", None),
+        ({"log_y": True, "low": 10.0, "high": 1000.0}, "log", (10.0, 1000.0)),
+    ],
+)
+def test_the_upright_axis_of_lines_ends_where_it_is_told(
+    lossy: Result, options: dict[str, Any], scale: str, ends: tuple[float, float] | None
+) -> None:
+    ax = drawn("lines", lossy, x="path.loss", **options).axes[0]
+    assert ax.get_yscale() == scale
+    assert ends is None or ax.get_ylim() == ends
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"low": 3, "high": 1}, "low=3 is not below high=1"),
+        ({"low": 0, "log_y": True}, "low=0: has no place on a logarithmic axis"),
+        ({"low": 300}, "low=300: none of utilisation is there; its means are"),
+        ({"high": 9, "metric": "utilisation, queue_ms.mean"}, "high=9: utilisation, queue_ms.mean have an axis each"),
+    ],
+)
+def test_ends_that_are_none_are_refused(lossy: Result, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(SpecError, match=told):
+        drawn("lines", lossy, x="path.loss", **options)
+
+
+def test_a_mean_of_nothing_has_no_place_on_a_logarithmic_axis() -> None:
+    ax = style.figure().add_subplot()
+    ax.plot([1, 2], [0, 3])
+    with pytest.raises(SpecError, match="log_y=true: drop_pct has a mean of 0, which"):
+        strokes.upright(ax, "drop_pct", None, None, log=True)
+
+
+def test_the_dashes_of_lines_show_in_their_legend_between_markers(lossy: Result) -> None:
+    handles = drawn("lines", lossy, x="path.loss").axes[0].get_legend().legend_handles
+    for handle in handles:
+        at = handle.get_xdata()
+        assert at[-1] - at[0] > 15 and len(at) == 2

@@ -1,3 +1,4 @@
+import re
 import runpy
 from pathlib import Path
 
@@ -37,7 +38,8 @@ class Broken(sj.CongestionControl):
 
 
 def test_an_exception_of_a_class_is_a_failed_run():
-    with pytest.raises(sj.RunError, match=r"ZeroDivisionError: my mistake \(.*test_python_cc\.py:\d+\)") as caught:
+    told = r"ZeroDivisionError: my mistake \(.*test_python_cc\.py:\d+\), flow broken at 1\.0\d+ s"
+    with pytest.raises(sj.RunError, match=told) as caught:
         sj.run("5Mbit/s 40ms 1BDP fifo: broken", algorithms={"broken": Broken}, set=SHORT, repeat=3)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
@@ -120,9 +122,46 @@ def test_a_class_without_its_methods_says_which():
         sj.run("5Mbit/s 40ms 1BDP fifo: bare", algorithms={"bare": sj.CongestionControl}, set=SHORT)
 
 
-def test_a_class_that_is_not_given_is_unknown():
-    with pytest.raises(sj.SpecError, match="aimd"):
+def test_a_class_that_is_not_given_is_unknown_and_how_it_is_given_is_told(sojourn):
+    told = "is a class in Python is given in Python: sojourn.run(…, algorithms={'aimd': …})"
+    with pytest.raises(sj.SpecError, match=re.escape(told)):
         sj.run("5Mbit/s 40ms 1BDP fifo: aimd", set=SHORT)
+    assert told in sojourn("run", "5Mbit/s 40ms 1BDP fifo: aimd(beta=0.7)").stderr
+
+
+class Tuned(sj.CongestionControl):
+    def __init__(self, target, beta=0.7, *, gain=2):
+        pass
+
+    def on_ack(self, flow, ack):
+        pass
+
+    def on_congestion(self, flow, signal):
+        return flow.cwnd
+
+
+@pytest.mark.parametrize(
+    ("cc", "told"),
+    [
+        ("tuned(target=5ms, bta=3)", 'tuned has no parameter "bta"; did you mean beta? (Tuned.__init__ takes target, '),
+        ("tuned(target=5ms, q=1)", 'tuned has no parameter "q" (Tuned.__init__ takes target, beta, gain)'),
+        ("tuned(gain=1)", 'tuned lacks the parameter "target", which has no default: tuned(target=…)'),
+        ("plain(beta=1)", 'plain has no parameter "beta" (Broken.__init__ takes none)'),
+        ("tuned(target=5ms, gain=1)", None),
+    ],
+)
+def test_settings_that_a_class_does_not_take_are_told_before_anything_runs(cc, told, tmp_path):
+    def run():
+        algorithms = {"tuned": Tuned, "plain": Broken}
+        return sj.run(f"5Mbit/s 40ms 1BDP fifo: {cc}", algorithms=algorithms, set={"run.duration": "1 s"}, out=out)
+
+    out = tmp_path / "out"
+    if told is None:
+        assert run().flows["cc"][0] == cc
+        return
+    with pytest.raises(sj.SpecError, match=re.escape(told)) as refused:
+        run()
+    assert refused.value.key == f"flow.{cc.partition('(')[0]}.cc" and not out.exists()
 
 
 def test_a_class_that_results_had_is_told_from_a_name_that_is_wrong(tmp_path):

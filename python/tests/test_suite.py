@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from conftest import Run
 from rich.console import Console
 
 import sojourn
@@ -26,7 +27,7 @@ from sojourn.suite.labels import labels, settings_in_common
 from sojourn.suite.live import Refused, nothing
 from sojourn.suite.pieces import settings_of
 from sojourn.suite.run import Choice, experiment, setting, times
-from sojourn.suite.show import page, terminal
+from sojourn.suite.show import named, page, terminal
 from sojourn.suite.steady import warm_up
 from sojourn.suite.survey_table import overview, ranked
 
@@ -438,3 +439,19 @@ def test_queues_that_differ_are_lines_of_their_own_and_defaults_have_a_place() -
     looks = {(line.get_color(), line.get_marker()) for line in panel.lines}
     assert len(looks) == len(drawn)
     assert not {line.get_color() for line in panel.lines} & {style.colour_of(cc) for cc in sojourn.list_cc()}
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "file"),
+    [((), "report.html"), (("ecn",), "ecn.html"), (("ecn", "bursts", "ecn"), "ecn+bursts.html")],
+)
+def test_a_page_of_some_scenarios_has_a_name_of_its_own(scenarios: tuple[str, ...], file: str) -> None:
+    suite = find("rfc7928")
+    assert named(suite, scenarios) == file
+    assert named(suite, [one.name for one in suite.scenarios]) == "report.html"
+
+
+def test_a_duration_alone_is_told_whose_window_it_ends_in(sojourn: Run) -> None:
+    told = sojourn("suite", "rfc7928", "--scenario", "congestion", "--set", "run.duration=6s").stderr
+    assert "--set run.duration=6s: the window ends at 80s, the run at 6s" in told
+    assert "that of the suite's scenario congestion" in told and """--set 'run.measure=["2 s", "6 s"]'""" in told

@@ -2,6 +2,7 @@
 //! `on_sent` and `on_event`.
 
 use cc::{About, Ack, Congestion, CongestionControl, Ecn, Event, Flow, Reaction, Sent};
+use experiment::FlowSpec;
 use params::{Spec, Value};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -9,7 +10,7 @@ use pyo3::types::PyDict;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use units::{Bytes, Duration, Rate};
+use units::{Bytes, Duration, Instant, Rate};
 
 /// The classes given by the caller, and the first exception one of them raised.
 pub(crate) struct Custom {
@@ -29,8 +30,12 @@ struct Shared {
 }
 
 impl Shared {
-    /// Keeps the exception and ends the run: a congestion control has no way to return it.
-    fn fail(&self, error: PyErr) {
+    /// Keeps the exception, with a note of which flow's it is and when, and ends the run: a congestion control has no way
+    /// to return it.
+    fn fail(&self, error: PyErr, of: &str, now: Instant) {
+        let note = format!("flow {of} at {} s", now.as_secs_f64());
+        // An exception that takes no notes is told without.
+        let _ = Python::attach(|py| error.value(py).call_method1("add_note", (note,)).map(|_| ()));
         self.failure.lock().expect("no thread panics while it holds the lock").get_or_insert(error);
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -67,12 +72,12 @@ impl sim::CustomCc for Custom {
         self.find(name).map(|c| About { ecn: c.ecn, ..About::DEFAULT })
     }
 
-    fn build(&self, spec: &Spec, flow: &mut Flow, seed: u64) -> Option<Box<dyn CongestionControl>> {
-        let class = &self.find(&spec.name)?.class;
+    fn build(&self, of: &FlowSpec, flow: &mut Flow, seed: u64) -> Option<Box<dyn CongestionControl>> {
+        let class = &self.find(&of.cc.name)?.class;
         let shared = self.shared.clone();
         let object = Python::attach(|py| -> PyResult<_> {
             let settings = PyDict::new(py);
-            for (key, value) in &spec.args {
+            for (key, value) in &of.cc.args {
                 setting(&settings, key, value)?;
             }
             let object = class.call(py, (), Some(&settings))?;
@@ -82,12 +87,12 @@ impl sim::CustomCc for Custom {
             let has = |method| object.bind(py).hasattr(method);
             let (on_sent, on_event) = (has("on_sent")?, has("on_event")?);
             let exact = Cell::default();
-            Ok(PythonCc { object, view, shared: shared.clone(), exact, on_sent, on_event })
+            Ok(PythonCc { of: of.name.clone(), object, view, shared: shared.clone(), exact, on_sent, on_event })
         });
         match object {
             Ok(cc) => Some(Box::new(cc)),
             Err(error) => {
-                shared.fail(error);
+                shared.fail(error, &of.name, flow.now);
                 // The run ends before its first event; until then anything will do.
                 cc::build(&Spec::named("newreno"), flow, units::Rng::new(seed, 0, 0)).ok()
             }
@@ -240,6 +245,8 @@ struct AckView {
 }
 
 struct PythonCc {
+    /// The name of its flow.
+    of: String,
     object: Py<PyAny>,
     view: Py<FlowView>,
     shared: Arc<Shared>,
@@ -264,6 +271,10 @@ impl PythonCc {
         flow: &mut Flow,
         f: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<FlowView>) -> PyResult<T>,
     ) -> Option<T> {
+        // The run looks at the flag only now and then, and a class that had to be interrupted would loop again.
+        if self.shared.stop.load(Ordering::Relaxed) {
+            return None;
+        }
         let result = Python::attach(|py| {
             let view = FlowView::of(flow, self.exact.get());
             let shown = [view.cwnd, view.ssthresh];
@@ -274,7 +285,7 @@ impl PythonCc {
             self.exact.set([view.cwnd, view.ssthresh]);
             Ok(value)
         });
-        result.map_err(|e| self.shared.fail(e)).ok()
+        result.map_err(|e| self.shared.fail(e, &self.of, flow.now)).ok()
     }
 
     /// The class did what makes no sense.

@@ -16,8 +16,8 @@ use units::{Duration, Instant, Rng, streams};
 pub trait CustomCc {
     /// What the host of one of that name needs; `None` if there is none.
     fn about(&self, name: &str) -> Option<About>;
-    /// One for a flow, with a seed; `None` if there is none of that name.
-    fn build(&self, spec: &Spec, flow: &mut Flow, seed: u64) -> Option<Box<dyn CongestionControl>>;
+    /// The one that `of` names, for its flow, with a seed; `None` if there is none of that name.
+    fn build(&self, of: &FlowSpec, flow: &mut Flow, seed: u64) -> Option<Box<dyn CongestionControl>>;
 }
 
 /// Builds a flow's hosts.
@@ -43,7 +43,7 @@ pub fn node(scenario: &Scenario, net: &Network, f: usize, seed: u64, options: &O
             let offset = sending.one_way_offset();
             let mut failed = None;
             let sender = Endpoint::connect(sending, &mut |flow| {
-                let custom = options.custom.and_then(|custom| custom.build(&spec.cc, flow, seed));
+                let custom = options.custom.and_then(|custom| custom.build(&spec, flow, seed));
                 let cc = custom.unwrap_or_else(|| {
                     let rng = Rng::new(seed, entity, streams::CC);
                     cc::build(&spec.cc, flow, rng).unwrap_or_else(|e| {

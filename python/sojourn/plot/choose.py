@@ -10,9 +10,11 @@ from ..errors import SpecError
 from ..units import on_axis
 
 #: Cases that can be told apart in one figure of a kind. Those of the other kinds have axes for swept keys, or show one.
-ROOM = {"cdf": 24, "scatter": 48, "box": 60}
+ROOM = {"cdf": 24, "scatter": 24, "box": 60}
 #: Lines that can be told apart over a swept key, as those of a `cdf`.
 LINES = ROOM["cdf"]
+#: What to do with more cases than there is room for.
+AXES = "draw them over what is swept: sojourn plot heat, sojourn plot lines"
 #: Values that an error names.
 NAMED = 12
 
@@ -45,8 +47,7 @@ def matching(cases: Sequence[Case], only: Mapping[str, object]) -> list[Case]:
 def room(kind: str, cases: int) -> None:
     """Refuse a figure in which nobody could tell one case from the next."""
     if kind in ROOM:
-        axes = "draw them over what is swept: sojourn plot heat, sojourn plot lines"
-        limited(kind, "cases", cases, ROOM[kind], axes)
+        limited(kind, "cases", cases, ROOM[kind], AXES)
 
 
 def limited(kind: str, what: str, count: int, most: int, otherwise: str) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import NotRecorded, SpecError
 from ..figures import better, bounds, quantity
 from . import hues, style
+from .choose import AXES, ROOM, limited
 from .data import Shown, lacking, over_repeats, runs
 from .histogram import Floats
 from .keys import legible
@@ -51,6 +52,8 @@ def scatter(
     clouds = _clouds(cases, delay, throughput)
     if not clouds:
         raise NotRecorded(f"{delay} and {throughput} have no values to plot")
+    several = "one flow or group in place of *" if "*" in delay + throughput else AXES
+    limited("scatter", "clouds", len(clouds), ROOM["scatter"], several)
     labels = [cloud[0] for cloud in clouds]
     beside = names and len(clouds) <= NAMES.get(size, 0) and max(map(len, labels)) <= NAME
     tall = 3.6 if size == "double" else 2.7

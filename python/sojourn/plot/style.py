@@ -390,6 +390,15 @@ def legend_above(ax: Axes, left: float = LEFT_OF_LANES) -> None:
     )
 
 
+@contextmanager
+def long_handles() -> Iterator[None]:
+    """Legends whose lines are long enough to show their dashes, between markers at both ends."""
+    from matplotlib import rc_context
+
+    with rc_context({"legend.handlelength": 3.4, "legend.numpoints": 2}):
+        yield
+
+
 def _sized(size: str) -> float:
     one_of("size", size, SIZES)
     return SIZES[size]
@@ -405,19 +414,26 @@ def rows(ax: Axes) -> int:
     return max(sum(text.count("\n") + 1 for text in texts[k : k + high]) for k in range(0, len(texts), high))
 
 
-#: Points of a letter in a legend, of what stands before its names, and between them.
-LETTER, HANDLE, GAP = 4.1, 19, 8
+#: Points of a letter in a legend, of what stands before its names beside the line there, and between them.
+LETTER, APART, GAP = 4.1, 6.4, 8
+
+
+def _handle() -> float:
+    """Points of a line in a legend, with what is between it and its name."""
+    from matplotlib import rcParams
+
+    return APART + float(rcParams["legend.handlelength"]) * float(RC["legend.fontsize"])
 
 
 def _folded(labels: Sequence[str], width: float) -> list[str]:
     """Names in lines no longer than a legend of so many inches."""
-    return [textwrap.fill(label, int((width * 72 - HANDLE) / LETTER)) for label in labels]
+    return [textwrap.fill(label, int((width * 72 - _handle()) / LETTER)) for label in labels]
 
 
 def columns(labels: Sequence[str], width: float) -> int:
     """How many names stand beside each other in a legend of so many inches."""
     room = width * 72 + GAP
-    widths = [max(map(len, label.splitlines()), default=0) * LETTER + HANDLE + GAP for label in labels]
+    widths = [max(map(len, label.splitlines()), default=0) * LETTER + _handle() + GAP for label in labels]
     return len(labels) if sum(widths) <= room else max(1, int(room // max(widths)))
 
 

@@ -6,6 +6,7 @@ import itertools
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -164,6 +165,9 @@ def lines(
     metric: str | Sequence[str] = "utilisation",
     x: str | None = None,
     log: bool | None = None,
+    log_y: bool = False,
+    low: float | None = None,
+    high: float | None = None,
     link: str | None = None,
     size: str = "double",
     title: str | None = None,
@@ -172,12 +176,14 @@ def lines(
 
     A line for every combination of the other keys, and for each of several results; where the values of `x` are words,
     points with 95 % intervals. Several metrics make panels over one axis. `log` makes x logarithmic (default: when its
-    values span more than a factor of 12). `link` is whose figures they are when `metric` names none (default each
-    case's bottleneck).
+    values span more than a factor of 12), `log_y` the other axis; `low` and `high` are the ends of that one, in the
+    unit shown, of one metric alone. `link` is whose figures they are when `metric` names none (default each case's
+    bottleneck).
     """
     metrics = [name.strip() for name in (metric.split(",") if isinstance(metric, str) else metric)]
     if not metrics:
         raise SpecError("metric is an empty list; name some, such as utilisation, or leave it out")
+    strokes.refuse_ends(metrics, low, high, log=log_y)
     cases = chosen(cases, link, metrics)
     keys = swept(cases)
     x = _line_axis(cases, shared(cases, keys), x)
@@ -195,10 +201,11 @@ def lines(
     tall = 0.7 + 1.75 * len(metrics)
     # Ticks, words and the space between panels are no part of the axes.
     below = 0.4 + 0.14 * len(named.splitlines()) + (0.15 if title else 0.0)
-    fig = style.figure(size, tall + style.room(labels, size, tall, above=len(metrics) > 1))
+    with style.long_handles():
+        fig = style.figure(size, tall + style.room(labels, size, tall, above=len(metrics) > 1))
     axes = fig.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for ax, path in zip(axes, metrics, strict=True):
-        _, unit, factor = quantity(path)
+        factor = quantity(path)[2]
         for n, (part, label, look) in enumerate(zip(parts, labels, looks, strict=True)):
             mine = sorted(part.cases, key=lambda c: at[str(c.values[x])])
             xs = np.array([at[str(c.values[x])] for c in mine])
@@ -208,18 +215,14 @@ def lines(
             else:
                 strokes.points(ax, strokes.dodged(xs, n, len(parts)), bands, label, look)
         ax.set_ylabel(style.upright(words(cases, path, upright=True), (tall - below) / len(metrics)))
-        if unit != "":
-            # Of what scales itself to values far from zero little room is left above them once zero is below.
-            bottom, most = min(0.0, ax.dataLim.y0), ax.dataLim.y1
-            ax.set_ylim(bottom, most + 0.06 * (most - bottom) if most > bottom else None)
-        if bounds(path)[1] == 100.0 and ax.get_ylim()[1] > 85:
-            ax.set_ylim(top=103)
+        strokes.upright(ax, path, low, high, log=log_y)
     _scale(axes[-1], keys[x], numbers, log)
     axes[-1].set_xlabel(named)
-    if len(metrics) == 1:
-        style.legend(axes[0], size)
-    elif len(parts) > 1:
-        style.legend_above(axes[0], style.LEFT[size])
+    with style.long_handles() if numbers else nullcontext():
+        if len(metrics) == 1:
+            style.legend(axes[0], size)
+        elif len(parts) > 1:
+            style.legend_above(axes[0], style.LEFT[size])
     style.heading(fig, title)
     return fig
 

@@ -112,7 +112,10 @@ def run(
         series_ms=series_ms,
         on=on,
     )
-    made = [_sweep(one, choice) for one in chosen]
+    made = []
+    for scenario in chosen:
+        with _telling_whose_window(scenario, choice.changes):
+            made.append(_sweep(scenario, choice))
     sweeps, refused = [one for one, _, _ in made], [one for _, others, _ in made for one in others]
     if not any(one.runs for one in sweeps):
         if refused:
@@ -143,6 +146,24 @@ def run(
     suspect = _suspect(ran) if on == "linux" else ()
     length = "quick" if quick else "few" if few else "full"
     return Answer(suite, length, tuple(ran), judged, tuple(cc), on, tuple(refused), suspect)
+
+
+@contextmanager
+def _telling_whose_window(scenario: Scenario, changes: Sequence[tuple[str, str]]) -> Iterator[None]:
+    """Say of a duration that is too short whose the window is that it ends in: its user has not written any."""
+    given = dict(changes)
+    try:
+        yield
+    except SpecError as error:
+        if error.key != "run.measure" or "run.duration" not in given or "run.measure" in given:
+            raise
+        length = given["run.duration"]
+        known = quantity(length)
+        window = f'["{known.amount / 3:.3g} s", "{known.amount:g} s"]' if known else '["10 s", "30 s"]'
+        raise SpecError(
+            f"--set run.duration={length}: {error.what}; the window (run.measure) is that of the suite's scenario "
+            f"{scenario.name}: set it, too, such as --set 'run.measure={window}', or give a longer duration"
+        ) from None
 
 
 def place(name: str, on: str = "sim") -> Path:

@@ -110,6 +110,14 @@ def listing(suites: Sequence[Suite]) -> list[tuple[str, str, str]]:
     return [(suite.name, one.name, one.about) for suite in suites for one in suite.scenarios]
 
 
+def named(suite: Suite, scenarios: Sequence[str]) -> str:
+    """The file of a page: one of some scenarios must not take the place of the whole suite's, nor of others'."""
+    some = list(dict.fromkeys(scenarios))
+    if not some or len(some) == len(suite.scenarios):
+        return "report.html"
+    return f"{'+'.join(some)}.html"
+
+
 def page(answer: Answer, out: Path) -> Path:
     """Write the one page: statements, then each scenario's drawings and table."""
     from .. import report
