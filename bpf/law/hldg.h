@@ -45,7 +45,9 @@ static u64 hldg_window(const volatile struct hldg_params *p)
 /* The gradient below which slow start goes on, ns: that of γ packets, which are not averaged there. */
 static u64 hldg_start_threshold(const struct hldg *s, const struct law_flow *f, const volatile struct hldg_params *p)
 {
-	u64 bps = law_mul_div(s->bandwidth, p->mtu, f->mss), window = hldg_window(p);
+	/* train, round */
+	u64 bandwidth = !p->start_bandwidth && s->start.rate ? s->start.rate : s->bandwidth;
+	u64 bps = law_mul_div(bandwidth, p->mtu, f->mss), window = hldg_window(p);
 	/* packets, window, none */
 	u64 over = p->start_threshold ? window : 1;
 

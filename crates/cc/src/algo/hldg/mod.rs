@@ -34,7 +34,8 @@ pub(crate) mod slow_start;
 mod window;
 
 pub use self::params::{
-    Acked, BandwidthBy, DelayForG, Params, ProbeRounds, RepairGrowth, Return, StartThreshold, Threshold, Weights,
+    Acked, BandwidthBy, DelayForG, Params, ProbeRounds, RepairGrowth, Return, StartBandwidth, StartThreshold,
+    Threshold, Weights,
 };
 
 use crate::algo::cdg::queue_state::QueueState;

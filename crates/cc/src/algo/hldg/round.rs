@@ -47,7 +47,8 @@ impl Hldg {
         let slow_start = !repair && flow.cwnd < flow.ssthresh;
         let outcome = self.measure(repair, slow_start, min_rtt, max_rtt);
         if slow_start {
-            let threshold = start_threshold(&self.p, network_bps(&self.p, self.bandwidth, flow.mss));
+            let bandwidth = self.start.bandwidth(self.p.start_bandwidth, self.bandwidth);
+            let threshold = start_threshold(&self.p, network_bps(&self.p, bandwidth, flow.mss));
             let ended = self.start.round(flow, min_rtt, self.base.rtt, (threshold, self.p.g), &mut self.rng);
             if ended {
                 self.gradients.skip();
