@@ -45,6 +45,7 @@ struct hldg_modes {
 	u64 mode;
 	u64 high, len; /* the last rounds' bits: a long queue */
 	u64 entry, switched, entered, probe_epoch, probe_began, probe_rounds, probe_until;
+	u64 elapsing, smallest; /* the RTT under way of a probe, since when, and its smallest sample */
 };
 
 struct hldg_restore {
@@ -57,8 +58,8 @@ struct hldg_start {
 	u64 searching;
 	u64 acks, bytes, first; /* the train */
 	u64 previous, initial;
-	u64 chance, drew;
 	u64 rate; /* of the last train, bit/s; 0 before the first */
+	u64 chance, drew;
 	s64 gradient;
 };
 

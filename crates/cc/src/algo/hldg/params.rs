@@ -230,7 +230,8 @@ params::params! {
         min_first: bool = false;
         /// Count the last RTT again on every ACK without a sample, as h_ertt's users do.
         stale_rtt: bool = false;
-        /// Rounds that a probe for competitors counts: those that end in it, or those that begin in it.
+        /// Rounds that a probe for competitors counts on FreeBSD's host: those that end in it, or those that begin in it. Elsewhere
+        /// it counts RTTs by the clock.
         probe_rounds: ProbeRounds = ProbeRounds::Begun;
         /// Rounds with a short queue end loss mode also outside probes, once the dwell is over (Alg 5.2, line 27).
         leave_loss: bool = false;

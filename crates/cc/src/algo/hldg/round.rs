@@ -28,9 +28,11 @@ impl Hldg {
         } else {
             (round.min_rtt, round.max_rtt)
         };
-        self.queue_min = min_rtt.saturating_sub(self.base.rtt);
-        let turn = self.modes.round(flow.now, round.start, self.queue_min > self.p.queue_threshold);
-        self.turn(flow, turn);
+        if !self.probes_by_clock(flow) {
+            self.queue_min = min_rtt.saturating_sub(self.base.rtt);
+            let turn = self.modes.round(flow.now, round.start, self.queue_min > self.p.queue_threshold);
+            self.turn(flow, turn);
+        }
         if self.base.round(round.start) {
             self.end_base_probe(flow);
         }
