@@ -98,7 +98,8 @@ impl Algorithm for Hldg {
              RTTs by the clock; it ends after twice their time when too few are measured",
             "after a probe that finds nobody the window regrows by slow start to λ·BDP as it was before the probe",
             "of FreeBSD's CDG are left out: windows below one packet, the branch for losses after a delay back-off, growth of a window \
-             that was not filled and, in delay mode, in repairs, certainty above five times G, gradients of slow starts and repairs",
+             that was not filled (FreeBSD's host takes any within the receiver's for filled) and, in delay mode, in repairs, \
+             certainty above five times G, gradients of slow starts and repairs",
         ],
         floor: 1.0,
         start: StartRule::Own("hldg"),
