@@ -66,6 +66,7 @@ READINGS = {
     "loss mode: ACKs": "loss_ack_counting=true",
     "slow start: none": "start_threshold=none",
     "slow start: Eq 5.3": "start_threshold=window",
+    "slow start: B_n": "start_bandwidth=round",
     "Eq 5.5": "acked=cumulative",
 }
 

@@ -45,7 +45,9 @@ static u64 hldg_window(const volatile struct hldg_params *p)
 /* The gradient below which slow start goes on, ns: that of γ packets, which are not averaged there. */
 static u64 hldg_start_threshold(const struct hldg *s, const struct law_flow *f, const volatile struct hldg_params *p)
 {
-	u64 bps = law_mul_div(s->bandwidth, p->mtu, f->mss), window = hldg_window(p);
+	/* train, round */
+	u64 bandwidth = !p->start_bandwidth && s->start.rate ? s->start.rate : s->bandwidth;
+	u64 bps = law_mul_div(bandwidth, p->mtu, f->mss), window = hldg_window(p);
 	/* packets, window, none */
 	u64 over = p->start_threshold ? window : 1;
 
@@ -172,7 +174,6 @@ static u32 hldg_measure(struct hldg *s, const struct law_flow *f, u64 min, u64 m
 static bool hldg_round(struct hldg *s, struct law_flow *f, const struct law_round *r, const volatile struct hldg_params *p)
 {
 	u64 min = p->stale_rtt ? r->min_rtt_reused : r->min_rtt, max = p->stale_rtt ? r->max_rtt_reused : r->max_rtt;
-	bool probing = s->modes.mode == LAW_MODE_PROBE, ended;
 	u32 outcome;
 
 	if (!p->bandwidth)
@@ -182,8 +183,10 @@ static bool hldg_round(struct hldg *s, struct law_flow *f, const struct law_roun
 	s->acked = 0;
 	if (!r->samples)
 		return false;
-	s->queue_min = law_less(min, s->base.rtt);
-	hldg_turn(s, f, hldg_modes_round(&s->modes, f->now, r->start, s->queue_min > p->queue_threshold, p), probing, p);
+	if (s->modes.mode != LAW_MODE_PROBE) {
+		s->queue_min = law_less(min, s->base.rtt);
+		hldg_turn(s, f, hldg_modes_round(&s->modes, f->now, s->queue_min > p->queue_threshold, p), false, p);
+	}
 	if (hldg_base_round(s, r->start))
 		hldg_end_base_probe(s, f, p);
 	if (s->regrowing && f->cwnd >= f->ssthresh) {
@@ -195,7 +198,8 @@ static bool hldg_round(struct hldg *s, struct law_flow *f, const struct law_roun
 		return false;
 	outcome = hldg_measure(s, f, min, max, p);
 	if (f->phase != LAW_RECOVERY && f->cwnd < f->ssthresh) {
-		ended = hldg_start_round(s, f, min, hldg_start_threshold(s, f, p), p);
+		bool ended = hldg_start_round(s, f, min, hldg_start_threshold(s, f, p), p);
+
 		if (ended)
 			s->gradients.stage = HLDG_SKIP;
 		return ended;
@@ -237,10 +241,15 @@ static void hldg_grow(struct hldg *s, struct law_flow *f, const struct law_ack *
 
 static void hldg_ack(struct hldg *s, struct law_flow *f, const struct law_ack *a, const volatile struct hldg_params *p)
 {
+	bool hit;
+
 	if (a->rtt && (p->base_in_repairs || (f->phase != LAW_RECOVERY && f->phase != LAW_TIMED_OUT)))
 		hldg_base_sees(s, f->now, a->rtt, p);
 	s->acked += a->cumulative;
-	if (a->closed && hldg_round(s, f, &a->round, p))
+	hit = a->closed && hldg_round(s, f, &a->round, p);
+	if (a->rtt && s->modes.mode == LAW_MODE_PROBE)
+		hldg_probe_measures(s, f, a->rtt, p);
+	if (hit)
 		return;
 	if (a->cumulative || s->repairing)
 		hldg_grow(s, f, a, p);

@@ -50,12 +50,10 @@ static u32 hldg_return_to_loss(struct hldg_modes *m, u64 now, const volatile str
 	return HLDG_BACK_TO_LOSS;
 }
 
-/* A round ended; `high`: its smallest queueing delay exceeded the threshold. */
-static u32 hldg_modes_round(struct hldg_modes *m, u64 now, u64 began, bool high, const volatile struct hldg_params *p)
+/* A round ended, or in a probe an RTT; `high`: its smallest queueing delay exceeded the threshold. */
+static u32 hldg_modes_round(struct hldg_modes *m, u64 now, bool high, const volatile struct hldg_params *p)
 {
-	bool probing = m->mode == LAW_MODE_PROBE;
-
-	if (p->lpcc || !law_switch(p->mode_switch, p->bdp) || (p->probe_rounds && probing && began < m->probe_began))
+	if (p->lpcc || !law_switch(p->mode_switch, p->bdp))
 		return HLDG_STAY;
 	m->high = (m->high << 1 | high) & ((1ULL << p->rounds) - 1);
 	m->len = law_min(m->len + 1, p->rounds);
@@ -216,6 +214,20 @@ static void hldg_turn(struct hldg *s, struct law_flow *f, u32 turn, bool probing
 	law_because(f, LAW_MODE_SWITCH, cwnd, ssthresh);
 }
 
+/* An RTT measured in a probe. Its RTTs go by the clock, as rounds by sequence last as long as its repair. */
+static void hldg_probe_measures(struct hldg *s, struct law_flow *f, u64 rtt, const volatile struct hldg_params *p)
+{
+	struct hldg_modes *m = &s->modes;
+
+	m->smallest = law_min(m->smallest, rtt);
+	if (law_less(f->now, m->elapsing) < rtt)
+		return;
+	s->queue_min = law_less(m->smallest, s->base.rtt);
+	m->elapsing = f->now;
+	m->smallest = LAW_NEVER;
+	hldg_turn(s, f, hldg_modes_round(m, f->now, s->queue_min > p->queue_threshold, p), true, p);
+}
+
 /* A loss in loss mode: look whether the competitors are still there, as the queue falls anyway. */
 static void hldg_probe_for_competitors(struct hldg *s, struct law_flow *f, bool lost, const volatile struct hldg_params *p)
 {
@@ -230,7 +242,8 @@ static void hldg_probe_for_competitors(struct hldg *s, struct law_flow *f, bool 
 	hldg_forget_delay(s);
 	s->modes.mode = LAW_MODE_PROBE;
 	s->modes.high = s->modes.len = s->modes.probe_rounds = 0;
-	s->modes.probe_began = f->now;
+	s->modes.probe_began = s->modes.elapsing = f->now;
+	s->modes.smallest = LAW_NEVER;
 	s->modes.probe_until = f->now + f->rtt * 2 * p->rounds;
 	f->cwnd = f->ssthresh = law_min(f->cwnd, 2 * f->mss);
 	law_why(f, f->lost, f->in_flight, 0, hldg_bdp(s), 0, 0, 0, 0);

@@ -9,7 +9,7 @@ static void hldg_start_again(struct hldg *s)
 {
 	s->start.searching = 1;
 	s->start.previous = 0;
-	s->start.acks = s->start.bytes = 0;
+	s->start.acks = s->start.bytes = s->start.rate = 0;
 }
 
 static void hldg_start_exit(struct hldg *s, struct law_flow *f, u64 reason, u64 bandwidth, u64 bdp)
@@ -45,6 +45,7 @@ static void hldg_start_ack(struct hldg *s, struct law_flow *f, const struct law_
 		s->start.acks = s->start.bytes = 0;
 	rate = hldg_train(&s->start, f->now, a->cumulative, p);
 	if (rate) {
+		s->start.rate = rate;
 		f->ssthresh = law_max(hldg_carries(rate, s->base.rtt), f->floor);
 		f->cwnd = law_min(f->cwnd, f->ssthresh);
 	}

@@ -13,7 +13,7 @@ struct hldg_params {
 	s64 beta_cubic, c_cubic, after_probe, g_queue, g_rate, g_max, g_delay, train, weights, threshold_by, zsgw_push, zsgw_effectual;
 	s64 shadow_cap, forget_shadow, slow_start_at_ssthresh, ack_counting, search_again, repair_growth;
 	s64 min_first, stale_rtt, probe_rounds, leave_loss, dwell_again, shadow_after_cut, least, every_round;
-	s64 loss_ack_counting, start_threshold, acked, own_start;
+	s64 loss_ack_counting, start_threshold, start_bandwidth, acked, own_start;
 };
 
 /* W_size. */
@@ -45,6 +45,7 @@ struct hldg_modes {
 	u64 mode;
 	u64 high, len; /* the last rounds' bits: a long queue */
 	u64 entry, switched, entered, probe_epoch, probe_began, probe_rounds, probe_until;
+	u64 elapsing, smallest; /* the RTT under way of a probe, since when, and its smallest sample */
 };
 
 struct hldg_restore {
@@ -57,6 +58,7 @@ struct hldg_start {
 	u64 searching;
 	u64 acks, bytes, first; /* the train */
 	u64 previous, initial;
+	u64 rate; /* of the last train, bit/s; 0 before the first */
 	u64 chance, drew;
 	s64 gradient;
 };

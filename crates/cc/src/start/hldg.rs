@@ -49,7 +49,8 @@ impl HldgStart {
     /// In ms.
     fn threshold(&self, flow: &Flow, round: &Round) -> f64 {
         let p = hldg::Params { threshold: self.p.threshold, ..Default::default() };
-        start_threshold(&p, network_bps(&p, round.delivered / round.end.since(round.start), flow.mss))
+        let bandwidth = self.search.bandwidth(p.start_bandwidth, round.delivered / round.end.since(round.start));
+        start_threshold(&p, network_bps(&p, bandwidth, flow.mss))
     }
 }
 
@@ -139,6 +140,23 @@ mod tests {
             start.on_ack(&mut f, &ack(1, 40));
             assert_eq!(f.drain_events().count(), exits, "{ssthresh} packets");
         }
+    }
+
+    #[test]
+    fn a_train_tells_the_bandwidth_of_the_threshold_until_a_reset() {
+        let mut f = flow(10, 40);
+        let mut start = HldgStart::new(&Params::default(), &mut f, Rng::new(1, 0, 0));
+        // 10 packets in 100 ms are 0.8 Mbit/s and 1.2 at the network layer, below the 2 from which γ is not 0.
+        let round = Round { delivered: packets(10), end: f.now + ms(100), start: f.now, ..Round::default() };
+        assert_eq!(start.threshold(&f, &round), 0.0);
+        for _ in 0..9 {
+            start.on_ack(&mut f, &ack(1, 40));
+            f.now += ms(1);
+        }
+        // 8 Mbit/s are 12 there: two packets of a millisecond.
+        assert!((start.threshold(&f, &round) - 2.0).abs() < 1e-9, "{}", start.threshold(&f, &round));
+        start.on_reset(&mut f);
+        assert_eq!(start.threshold(&f, &round), 0.0);
     }
 
     #[test]

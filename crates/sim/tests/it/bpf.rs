@@ -25,7 +25,7 @@ fn simulated(ccs: &[&str], mbps: f64, rtt: f64, buffer: usize, seconds: u64) -> 
     told::of_tape(&tape.entries())
 }
 
-const SPECS: [&str; 17] = [
+const SPECS: [&str; 18] = [
     "hldg",
     "hldg(lpcc=true)",
     "hldg(slow_start=standard)",
@@ -34,6 +34,7 @@ const SPECS: [&str; 17] = [
     "hldg(dwell_again=true, base_in_repairs=false)",
     "hldg(start_threshold=window, acked=cumulative)",
     "hldg(start_threshold=none)",
+    "hldg(start_bandwidth=round)",
     "hldg(wwma=false, window=4, zsgw=false, bdp=false, accumulate=false, threshold_by=weights)",
     "cdg",
     "cdg(reference=paper)",

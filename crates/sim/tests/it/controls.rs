@@ -108,3 +108,15 @@ fn copa_queues_in_proportion_to_one_over_delta() {
     assert!((1.0..=5.0).contains(&two), "{two}");
     assert!((6.0..=14.0).contains(&eight), "{eight}");
 }
+
+#[test]
+fn hldgs_probe_finds_the_queue_to_have_been_its_own_while_what_it_lost_is_repaired() {
+    // Slow start overflows a buffer of one BDP: hundreds of losses, and a queue that stands for seconds before. Two packets per
+    // RTT repair them for most of such a run, so that rounds by sequence hardly ever end in its probe.
+    for rtt in [1000.0, 2000.0] {
+        let packets = (rtt / 1.2) as usize;
+        let modes =
+            run(&dumbbell(10.0, rtt, packets, "fifo", &["hldg(slow_start=standard)"], 200)).flows[0].mode_s.clone();
+        assert!(modes["probe"] > 0.0 && modes["loss"] < 20.0 && modes["delay"] > 160.0, "{rtt} ms: {modes:?}");
+    }
+}

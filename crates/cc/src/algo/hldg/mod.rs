@@ -34,7 +34,8 @@ pub(crate) mod slow_start;
 mod window;
 
 pub use self::params::{
-    Acked, BandwidthBy, DelayForG, Params, ProbeRounds, RepairGrowth, Return, StartThreshold, Threshold, Weights,
+    Acked, BandwidthBy, DelayForG, Params, ProbeRounds, RepairGrowth, Return, StartBandwidth, StartThreshold,
+    Threshold, Weights,
 };
 
 use crate::algo::cdg::queue_state::QueueState;
@@ -93,10 +94,12 @@ impl Algorithm for Hldg {
         evidence: Evidence::Published,
         departures: &[
             "the thesis prints no coefficients of the adaptive G: an exponential through the points of its text",
-            "a probe for competitors counts rounds that began in it, and ends by the clock when no ACK comes",
+            "a probe for competitors counts rounds that began in it, or, where rounds go by sequence and last as long as its repair, \
+             RTTs by the clock; it ends after twice their time when too few are measured",
             "after a probe that finds nobody the window regrows by slow start to λ·BDP as it was before the probe",
             "of FreeBSD's CDG are left out: windows below one packet, the branch for losses after a delay back-off, growth of a window \
-             that was not filled and, in delay mode, in repairs, certainty above five times G, gradients of slow starts and repairs",
+             that was not filled (FreeBSD's host takes any within the receiver's for filled) and, in delay mode, in repairs, \
+             certainty above five times G, gradients of slow starts and repairs",
         ],
         floor: 1.0,
         start: StartRule::Own("hldg"),
@@ -155,9 +158,11 @@ impl CongestionControl for Hldg {
         }
         // What comes with the ACK that closes a round belongs to it.
         self.acked += ack.cumulative;
-        if let Some(round) = &ack.round
-            && self.end_of_round(flow, round)
-        {
+        let hit = ack.round.as_ref().is_some_and(|round| self.end_of_round(flow, round));
+        if let Some(rtt) = ack.rtt.filter(|_| self.probes_by_clock(flow)) {
+            self.probe_measures(flow, rtt);
+        }
+        if hit {
             return;
         }
         if !ack.cumulative.is_zero() || self.repairing {

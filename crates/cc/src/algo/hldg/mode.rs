@@ -85,6 +85,8 @@ pub struct Modes {
     probe_began: Instant,
     probe_rounds: u32,
     probe_until: Instant,
+    /// The RTT under way of a probe that goes by the clock, and its smallest sample.
+    elapsing: (Instant, Duration),
 }
 
 impl Modes {
@@ -107,6 +109,7 @@ impl Modes {
             probe_began: Instant::ZERO,
             probe_rounds: 0,
             probe_until: Instant::MAX,
+            elapsing: (Instant::ZERO, Duration::MAX),
         }
     }
 
@@ -143,6 +146,14 @@ impl Modes {
                 }
             }
         }
+    }
+
+    /// An RTT measured in a probe whose RTTs go by the clock. The smallest, once an RTT has elapsed.
+    pub fn elapsed(&mut self, now: Instant, rtt: Duration) -> Option<Duration> {
+        let (began, smallest) = (self.elapsing.0, self.elapsing.1.min(rtt));
+        let over = now.since(began) >= rtt;
+        self.elapsing = if over { (now, Duration::MAX) } else { (began, smallest) };
+        over.then_some(smallest)
     }
 
     /// A time given by [`wake`](Self::wake) has come, or may have.
@@ -184,12 +195,13 @@ impl Modes {
         self.mode == Mode::Loss && now.since(self.switched) > self.dwell && now.since(self.entered) > self.probe_epoch
     }
 
-    /// The probe begins. It ends after m rounds, or, should ACKs stop coming, after twice the time m rounds take at
+    /// The probe begins. It ends after m rounds, or, should RTTs stop coming, after twice the time m rounds take at
     /// the RTT of now.
     pub fn probe(&mut self, now: Instant, rtt: Duration) {
         self.mode = Mode::Probe;
         self.detection.clear();
         (self.probe_began, self.probe_rounds) = (now, 0);
+        self.elapsing = (now, Duration::MAX);
         self.probe_until = now + rtt * 2 * self.m as u64;
     }
 

@@ -46,6 +46,16 @@ params::choice! {
 }
 
 params::choice! {
+    /// B of slow start's threshold. Eq 5.3 asks for the bottleneck's, which Eq 5.5 does not tell in slow start (5.4.1).
+    pub enum StartBandwidth {
+        /// That of the last ACK train (Eq 5.15), once this slow start has seen one; until then the round's.
+        Train = "train",
+        /// The round's (Eq 5.5), as in congestion avoidance.
+        Round = "round",
+    }
+}
+
+params::choice! {
     /// The bytes of Eq 5.5.
     pub enum Acked {
         /// Those acknowledged in order, as FreeBSD tells its modules.
@@ -190,6 +200,8 @@ params::params! {
         threshold_by: Threshold = Threshold::Window;
         /// Below what a gradient does not end slow start: that of packets, window (Eq 5.3 as printed) or none. Part of threshold.
         start_threshold: StartThreshold = StartThreshold::Packets;
+        /// The bandwidth of that threshold: that of slow start's ACK train, once known, or that of the round (Eq 5.5).
+        start_bandwidth: StartBandwidth = StartBandwidth::Train;
         /// What counts as acknowledged in a round (Eq 5.5): cumulative or delivered.
         acked: Acked = Acked::Delivered;
         /// The negative gradient that zeroes the window enters it.
@@ -218,7 +230,8 @@ params::params! {
         min_first: bool = false;
         /// Count the last RTT again on every ACK without a sample, as h_ertt's users do.
         stale_rtt: bool = false;
-        /// Rounds that a probe for competitors counts: those that end in it, or those that begin in it.
+        /// Rounds that a probe for competitors counts on FreeBSD's host: those that end in it, or those that begin in it. Elsewhere
+        /// it counts RTTs by the clock.
         probe_rounds: ProbeRounds = ProbeRounds::Begun;
         /// Rounds with a short queue end loss mode also outside probes, once the dwell is over (Alg 5.2, line 27).
         leave_loss: bool = false;

@@ -1,10 +1,10 @@
 //! Changes of mode, and the two probes, carried out: what happens to the window (sections 5.2.6 and 5.3.2).
 
 use super::loss_mode::LossMode;
-use super::mode::Turn;
+use super::mode::{Mode, Turn};
 use super::{Hldg, Return};
 use crate::{Congestion, Flow, Phase, Reaction, Signal, causes, modes, probes};
-use units::Bytes;
+use units::{Bytes, Duration};
 
 impl Hldg {
     /// Carries out a change of mode.
@@ -87,6 +87,22 @@ impl Hldg {
         flow.note(causes::ModeSwitch { from: modes::LOSS, to: modes::PROBE, queue, bandwidth });
         flow.note(causes::ProbeStart { what: probes::COMPETITORS, base_rtt: self.base.rtt.as_nanos() as i64 });
         Reaction::Own
+    }
+
+    /// Does a probe for competitors go by the clock? It stays "for an m × RTT interval", an RTT of which is over by h_ertt's flag
+    /// (5.3.2, footnote 5). A round by sequence is over once all that was out before it is acknowledged, which two packets
+    /// per RTT take many RTTs to repair.
+    pub(super) fn probes_by_clock(&self, flow: &Flow) -> bool {
+        self.modes.mode == Mode::Probe && !flow.freebsd
+    }
+
+    /// An RTT measured in a probe that goes by the clock.
+    pub(super) fn probe_measures(&mut self, flow: &mut Flow, rtt: Duration) {
+        if let Some(smallest) = self.modes.elapsed(flow.now, rtt) {
+            self.queue_min = smallest.saturating_sub(self.base.rtt);
+            let turn = self.modes.round(flow.now, flow.now, self.queue_min > self.p.queue_threshold);
+            self.turn(flow, turn);
+        }
     }
 
     /// The window of Eq 5.9 is over: give up a fifth of the window, so that a standing queue shows what lies beneath it.

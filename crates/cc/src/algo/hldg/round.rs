@@ -28,9 +28,11 @@ impl Hldg {
         } else {
             (round.min_rtt, round.max_rtt)
         };
-        self.queue_min = min_rtt.saturating_sub(self.base.rtt);
-        let turn = self.modes.round(flow.now, round.start, self.queue_min > self.p.queue_threshold);
-        self.turn(flow, turn);
+        if !self.probes_by_clock(flow) {
+            self.queue_min = min_rtt.saturating_sub(self.base.rtt);
+            let turn = self.modes.round(flow.now, round.start, self.queue_min > self.p.queue_threshold);
+            self.turn(flow, turn);
+        }
         if self.base.round(round.start) {
             self.end_base_probe(flow);
         }
@@ -47,7 +49,8 @@ impl Hldg {
         let slow_start = !repair && flow.cwnd < flow.ssthresh;
         let outcome = self.measure(repair, slow_start, min_rtt, max_rtt);
         if slow_start {
-            let threshold = start_threshold(&self.p, network_bps(&self.p, self.bandwidth, flow.mss));
+            let bandwidth = self.start.bandwidth(self.p.start_bandwidth, self.bandwidth);
+            let threshold = start_threshold(&self.p, network_bps(&self.p, bandwidth, flow.mss));
             let ended = self.start.round(flow, min_rtt, self.base.rtt, (threshold, self.p.g), &mut self.rng);
             if ended {
                 self.gradients.skip();

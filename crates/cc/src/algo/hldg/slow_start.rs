@@ -1,6 +1,7 @@
 //! Slow start capped by the bandwidth an ACK train shows, and ended by the gradient of the smallest RTT (section 5.4,
 //! Algorithm 5.3).
 
+use super::StartBandwidth;
 use crate::algo::cdg::probability::{Toss, exact};
 use crate::host::Train;
 use crate::{Ack, Flow, causes, exits, ppb};
@@ -19,20 +20,29 @@ pub struct SlowStart {
     pub first: bool,
     toss: Toss,
     gradient: f64,
+    /// B_erate of the last train (Eq 5.15); zero before the first.
+    rate: Rate,
 }
 
 impl SlowStart {
     /// `own` is false if another slow start is in charge; `train` is how many ACKs make an estimate.
     pub fn new(own: bool, train: u32) -> Self {
-        let (toss, gradient) = Default::default();
-        SlowStart { searching: own, train: Train::new(train), previous: None, first: true, toss, gradient }
+        let (toss, gradient, rate) = Default::default();
+        SlowStart { searching: own, train: Train::new(train), previous: None, first: true, toss, gradient, rate }
     }
 
     /// The search begins anew.
     pub fn again(&mut self) {
         self.searching = true;
         self.previous = None;
+        self.rate = Rate::ZERO;
         self.train.begin();
+    }
+
+    /// B of Eq 5.3, "bottleneck bandwidth". A round in slow start tells "10 × MSS/RTT which is less than the actual bottleneck
+    /// bandwidth", the reason why 5.4.1 has trains: by it γ would be 0 in the first rounds of long paths.
+    pub fn bandwidth(&self, by: StartBandwidth, round: Rate) -> Rate {
+        if by == StartBandwidth::Train && self.rate > Rate::ZERO { self.rate } else { round }
     }
 
     /// An ACK in slow start: grows by what it acknowledged.
@@ -66,6 +76,7 @@ impl SlowStart {
             self.train.begin();
         }
         let rate = self.train.ack(flow.now, ack.cumulative)?;
+        self.rate = rate;
         // Line 13 of Algorithm 5.3 sets ssthresh to a rate; the text makes it a window by the base RTT.
         flow.ssthresh = (rate * base).max(flow.floor);
         flow.cwnd = flow.cwnd.min(flow.ssthresh);
@@ -183,6 +194,25 @@ mod tests {
         assert_eq!((f.ssthresh, f.cwnd), (packets(10), packets(10)));
         let seen = events(&mut f);
         assert_eq!(seen[0].values[0], exits::GRADIENT);
+    }
+
+    #[test]
+    fn the_bandwidth_is_a_trains_once_known_in_this_slow_start_and_the_rounds_until_then() {
+        let round = Rate::from_mbps(1.5);
+        for (by, of_the_train) in [(StartBandwidth::Train, Rate::from_mbps(8.0)), (StartBandwidth::Round, round)] {
+            let mut f = flow(30, 40);
+            let mut s = SlowStart::new(true, 8);
+            for acks in 0..9 {
+                assert_eq!(s.bandwidth(by, round), round, "{by:?} after {acks} ACKs");
+                s.ack(&mut f, &ack(1, 40), ms(40), false);
+                f.now += ms(1);
+            }
+            assert_eq!(s.bandwidth(by, round), of_the_train, "{by:?}");
+            s.ack(&mut f, &closing(1, 40), ms(40), false);
+            assert_eq!(s.bandwidth(by, round), of_the_train, "{by:?}: the next train is not complete");
+            s.again();
+            assert_eq!(s.bandwidth(by, round), round, "{by:?}: another slow start knows nothing yet");
+        }
     }
 
     #[test]

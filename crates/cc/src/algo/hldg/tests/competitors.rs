@@ -97,10 +97,65 @@ fn a_probe_that_finds_them_restores_the_window_in_two_rtts() {
     assert!((took - 500.0).abs() < 5.0, "{took}");
 }
 
+/// What the probe's RTTs are, in the order they are measured, and the mode that they lead to.
+const PROBES: [(&[u64], Mode); 6] = [
+    (&[250, 100, 100, 100], Mode::Delay),
+    (&[250, 250, 100, 100], Mode::Loss),
+    (&[100, 100, 100, 250], Mode::Delay),
+    (&[250, 250, 250, 250], Mode::Loss),
+    (&[100, 100, 100], Mode::Probe),
+    (&[250, 250, 250], Mode::Probe),
+];
+
+#[test]
+fn a_probe_whose_rounds_go_by_sequence_counts_rtts_by_the_clock_and_freebsds_its_rounds() {
+    for ((rtts, mode), freebsd) in PROBES.into_iter().flat_map(|probe| [(probe, false), (probe, true)]) {
+        let mut b = in_probe("hldg");
+        b.flow.freebsd = freebsd;
+        for &rtt in rtts {
+            // Ten samples in the RTT, of which the smallest counts, and no round that ends.
+            for more in (0..10).rev() {
+                b.flow.now += ms(rtt / 10 + u64::from(more == 0));
+                b.flow.rtt = ms(rtt + more);
+                b.ack(rtt + more, None);
+            }
+        }
+        let expected = if freebsd { Mode::Probe } else { mode };
+        assert_eq!(b.cc.modes.mode, expected, "{rtts:?}, FreeBSD {freebsd}");
+        let mut b = in_probe("hldg");
+        b.flow.freebsd = freebsd;
+        for &rtt in rtts {
+            b.paced_round(rtt, rtt, packets(2));
+        }
+        assert_eq!(b.cc.modes.mode, mode, "{rtts:?}, FreeBSD {freebsd}: a round in each RTT");
+    }
+}
+
+#[test]
+fn an_rtt_without_a_sample_is_none_of_a_probes() {
+    // The samples of five RTTs, the rest of them silent: retransmissions are not measured.
+    let mut b = in_probe("hldg");
+    for sample in 1..=4 {
+        assert_eq!(b.cc.modes.mode, Mode::Probe, "{sample}");
+        b.flow.now += ms(450);
+        b.ack(100, None);
+    }
+    assert_eq!(b.cc.modes.mode, Mode::Delay);
+    // One RTT has several.
+    let mut b = in_probe("hldg");
+    for _ in 0..8 {
+        b.flow.now += ms(40);
+        b.ack(100, None);
+    }
+    assert_eq!((b.cc.modes.mode, b.var("detection")), (Mode::Probe, 0.0));
+    assert!(b.cc.wake().is_some_and(|at| at > b.flow.now), "and it has an end if there are no more");
+}
+
 #[test]
 fn a_literal_probe_ends_with_its_fourth_round_and_short_ones_end_loss_mode_later() {
     // Two long rounds of four: back to loss mode, where the next short round makes it one of four.
     let mut b = in_probe("hldg(probe_rounds=ended, leave_loss=true)");
+    b.flow.freebsd = true;
     let mut seen = Vec::new();
     for rtt in [250, 250, 100, 100] {
         seen.extend(b.paced_round(rtt, rtt, packets(2)));
