@@ -58,6 +58,8 @@ _NAMED = {
 _ALSO = {".json": (Format.qlog,), ".csv": (Format.ttprobe, Format.tcp_probe, Format.web10g, Format.siftr, Format.diftr)}
 #: Endings of what is compressed, which nothing is here but Flent's files, and what compresses so.
 _PACKED = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+#: Connections of which `spp` says that little of them matched, those with most unmatched packets.
+DOUBTS = 3
 #: Tables in formats of others, of which a results folder has one.
 _COLUMNS = (".parquet", ".feather", ".arrow", ".xlsx")
 
@@ -381,6 +383,10 @@ def spp(
     pairs = paired(reference, monitor)
     for path in pairs.cut:
         say(f"note: {path} ends in the middle of a packet; the rest of it counts")
+    for doubt in pairs.doubts[:DOUBTS]:
+        say(f"note: {doubt}")
+    if more := pairs.doubts[DOUBTS:]:
+        say(f"note: so it is with {counted(len(more), 'more connection')}")
     if plot is not None:
         from .plot.pairs import draw
 

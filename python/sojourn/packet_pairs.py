@@ -17,14 +17,18 @@ from numpy.typing import NDArray
 
 from .errors import SpecError
 from .fitting import Column, fitted
-from .formats.packets import Packets, Words, fingerprints, packets
+from .formats.packets import TCP, UDP, Packets, Words, fingerprints, packets
 from .formats.pcap import Capture, Ints, read
+from .stats import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 # So many bytes of payload tell packets apart whose headers do not (datagrams of one size); more only cost time.
 PAYLOAD = 16
+# Of fewer packets without a match losses may be the reason.
+FEW = 10
+OFF = "`ethtool -K DEV gro off tso off gso off` before capturing"
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,28 @@ class Trip:
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """One way of a connection of whose packets with payload few are in both captures, or some in pieces."""
+
+    name: str
+    data: int
+    """Packets with payload at the reference."""
+    matched: int
+    largest: tuple[int, int]
+    """Bytes of payload at most in a packet of the reference, and of the monitor."""
+    merged: bool
+    """Bytes that one capture has in one segment are in several in the other."""
+
+    def __str__(self) -> str:
+        share = f"{self.name}: {self.matched} of {counted(self.data, 'packet')} with payload matched"
+        if not self.merged:
+            return f"{share}; one capture began later or missed the others, or offload put segments together ({OFF})"
+        a, b = self.largest
+        where, more, less = ("A", a, b) if a > b else ("B", b, a)
+        return f"{share}; offload put segments together at {where} (up to {more} bytes, elsewhere {less}): {OFF}"
+
+
+@dataclass(frozen=True)
 class Pairs:
     """What two captures say: the connections in both, and how many packets were matched."""
 
@@ -51,6 +77,8 @@ class Pairs:
     ambiguous: int
     """Packets of the reference that look like others of which a copy was lost: they are left out."""
     cut: tuple[str, ...] = ()
+    doubts: tuple[Doubt, ...] = ()
+    """Those with most unmatched packets first."""
 
 
 def spp(reference: str | Path, monitor: str | Path) -> Pairs:
@@ -65,7 +93,7 @@ def spp(reference: str | Path, monitor: str | Path) -> Pairs:
     if not len(mine):
         raise SpecError(
             f"no packet of {captures[0].path} is in {captures[1].path}: other traffic, translated addresses between "
-            "them, or segments put together by offload (`ethtool -K DEV gro off tso off gso off` before capturing)"
+            f"them, or segments put together by offload ({OFF})"
         )
     trips = tuple(_trips(here.only(mine), there.time[theirs]))
     if not any(len(trip.rtt) for trip in trips):
@@ -76,7 +104,8 @@ def spp(reference: str | Path, monitor: str | Path) -> Pairs:
             f"A and B are the same capture point: every packet passed {reference} and {monitor} at the same instant; "
             "give captures of two points, such as run.pcapng#sender run.pcapng#receiver of `sojourn export --at all`"
         )
-    return Pairs(trips, len(here), len(there), len(mine), ambiguous, cut)
+    doubts = tuple(_doubts(here, there, mine, theirs))
+    return Pairs(trips, len(here), len(there), len(mine), ambiguous, cut, doubts)
 
 
 def _one(capture: Capture) -> Capture:
@@ -94,7 +123,8 @@ def match(here: Packets, there: Packets) -> tuple[Ints, Ints, int]:
     missing on one side.
     """
     options = bool(here.whole.all() and there.whole.all())
-    depth = min(_depth(here), _depth(there), PAYLOAD)
+    # A snap length that leaves the headers of TCP alone leaves bytes of datagrams, whose headers tell the least.
+    depth = {protocol: min(_depth(side, protocol) for side in (here, there)) for protocol in (TCP, UDP)}
     a, b = (fingerprints(side, depth, options) for side in (here, there))
     order_a, order_b = (np.argsort(side.time, kind="stable") for side in (here, there))
     order_a, order_b = (_grouped(keys, order) for keys, order in ((a, order_a), (b, order_b)))
@@ -112,10 +142,58 @@ def match(here: Packets, there: Packets) -> tuple[Ints, Ints, int]:
     return mine[by_time], theirs[by_time], ambiguous
 
 
-def _depth(of: Packets) -> int:
-    """Bytes of payload that the snap length left of every packet."""
-    short = of.depth < of.payload
-    return int(of.depth[short].min()) if short.any() else PAYLOAD
+def _depth(of: Packets, protocol: int) -> int:
+    """Bytes of payload that the snap length left of every packet of this protocol, as far as they are of use."""
+    short = (of.protocol == protocol) & (of.depth < of.payload)
+    return min(int(of.depth[short].min()), PAYLOAD) if short.any() else PAYLOAD
+
+
+def _doubts(here: Packets, there: Packets, mine: Ints, theirs: Ints) -> list[Doubt]:
+    """Ways with payload of which little matched. ACKs and SYNs match whatever becomes of the payload they answer."""
+    ways = _ways(here, there)
+    many = int(max(way.max() for way in ways)) + 1
+    data = [side.payload > 0 for side in (here, there)]
+    largest = [np.zeros(many, np.int64) for _ in ways]
+    for most, way, side in zip(largest, ways, (here, there), strict=True):
+        np.maximum.at(most, way, side.payload)
+    sent = np.bincount(ways[0][data[0]], minlength=many)
+    matched = np.bincount(ways[0][mine][data[0][mine]], minlength=many)
+    # A large segment that was lost is in no pieces: its place in the stream tells.
+    places = [way * 2**32 + side.seq for way, side in zip(ways, (here, there), strict=True)]
+    merged = np.zeros(many, bool)
+    for one, other, side, kept in ((0, 1, here, mine), (1, 0, there, theirs)):
+        whole = data[one] & (side.protocol == TCP) & (side.payload > largest[other][ways[one]])
+        whole[kept] = False
+        if whole.any():
+            in_pieces = np.isin(places[one][whole], places[other][data[other]])
+            merged[ways[one][whole][in_pieces]] = True
+    known = np.bincount(ways[1], minlength=many) > 0
+    few = known & (2 * matched < sent) & (sent - matched >= FEW)
+    found = np.flatnonzero((few | merged) & (sent > 0))
+    _, first = np.unique(ways[0], return_index=True)
+    names = dict(zip(ways[0][first].tolist(), first.tolist(), strict=True))
+    return [
+        Doubt(_name(here, names[way]), int(sent[way]), int(matched[way]),
+              (int(largest[0][way]), int(largest[1][way])), bool(merged[way]))
+        for way in found[np.argsort(matched[found] - sent[found], kind="stable")].tolist()
+    ]  # fmt: skip
+
+
+def _ways(here: Packets, there: Packets) -> list[Ints]:
+    """A number for each way of each connection, the same in both captures."""
+    hosts: dict[str, int] = {}
+    for host in (*here.hosts, *there.hosts):
+        hosts.setdefault(host, len(hosts))
+    ends = []
+    for side in (here, there):
+        number = np.array([hosts[host] for host in side.hosts], np.int64)
+        ends.append((number[side.source] * 65_536 + side.from_port, number[side.destination] * 65_536 + side.to_port))
+    (_, source), (targets, target) = (
+        np.unique(np.concatenate(end), return_inverse=True) for end in zip(*ends, strict=True)
+    )
+    protocol = np.concatenate([here.protocol, there.protocol])
+    _, ways = np.unique((source * len(targets) + target) * 256 + protocol, return_inverse=True)
+    return [ways[: len(here)], ways[len(here) :]]
 
 
 def _grouped(keys: Words, order: NDArray[np.int64]) -> NDArray[np.int64]:

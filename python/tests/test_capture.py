@@ -233,6 +233,27 @@ def test_a_qlogs_stream_has_no_gap_whether_or_not_a_syn_opens_it(tmp_path, stack
     assert end == 14600
 
 
+@pytest.mark.parametrize(
+    ("traffic", "stop", "last"),
+    [
+        ("bytes(size=14600B)", None, {"offset": 14_480, "length": 120, "fin": True}),
+        # A flow that stops has sent all it had when its FIN follows, which is no ping.
+        ("bulk", "1 s", {"length": 0, "fin": True}),
+        ("bulk", None, {"length": 1448}),
+    ],
+)
+def test_the_frame_that_ends_a_qlogs_stream_says_so(tmp_path, traffic, stop, last):
+    out = tmp_path / "run.qlog"
+    settings = {"run.duration": "2s", "flow.newreno.traffic": traffic} | ({"flow.newreno.stop": stop} if stop else {})
+    export.qlog(run_of("10Mbit/s 40ms 1BDP fifo: newreno", **settings), out)
+    events = json.loads(out.read_text())["traces"][0]["events"]
+    frames = [e["data"]["frames"][0] for e in events if e["name"] == "transport:packet_sent"]
+    assert [frame["frame_type"] for frame in frames].count("ping") == 1, "the SYN"
+    streams = [frame for frame in frames if frame["frame_type"] == "stream"]
+    assert last.items() <= streams[-1].items() and ("fin" in last) == ("fin" in streams[-1])
+    assert not any("fin" in frame for frame in streams[:-1])
+
+
 def test_the_numbers_behind_a_cause_are_called_as_in_tables():
     row = {
         "time_s": 1.0,

@@ -117,6 +117,38 @@ def test_a_probability_that_is_not_added_up_is_called_one():
     assert "added-up probability" in [name for name, _, _ in named_values(event, summing={0})]
 
 
+@pytest.mark.parametrize(
+    ("ticks", "noted"),
+    [
+        ([1.0, 6.0], [(1.0, "left"), (6.0, "left")]),
+        # So near that the second stands in the gap before the first one's note.
+        ([1.0, 1.05], [(1.05, "left")]),
+        ([1.0, 1.05, 1.1], [(1.1, "left")]),
+        ([1.0, 1.5, 6.0], [(1.5, "left"), (6.0, "left")]),
+        # Near the end of the axis notes stand to the left of their ticks.
+        ([6.0, 11.9], [(6.0, "left"), (11.9, "right")]),
+        ([11.9, 11.95], [(11.9, "right")]),
+    ],
+)
+def test_a_note_stands_beside_its_own_tick(ticks, noted):
+    from matplotlib.figure import Figure
+
+    from sojourn.plot import why
+
+    same = {"flow": 0, "kind": 9, "cause": "mode_switch", "cwnd_before": 1000, "cwnd_after": 1000}
+    part = pl.DataFrame([
+        {"time_s": at, **same, "v0": 0, "v1": 2, "v2": 60_000_000, "v3": 5_000_000 * (i + 1)}
+        for i, at in enumerate(ticks)
+    ])  # fmt: skip
+    ax = Figure().add_subplot()
+    why.draw(ax, [(9, "mode_switch", part)], {0: "black"}, (0.0, 12.0), 7.0)
+    whole = [(text.get_position()[0], text.get_ha(), text.get_text()) for text in ax.texts]
+    assert [side for _, side, _ in whole] == [side for _, side in noted]
+    for (at, side, text), (tick, _) in zip(whole, noted, strict=True):
+        assert at == pytest.approx(tick + (0.08 if side == "left" else -0.08), abs=0.01)
+        assert text.startswith("→ probe")
+
+
 def test_panels_are_chosen_by_name_or_by_variable(result):
     assert labels(drawn(result, panels=["cwnd", "gradient"])) == ["cwnd", "Gradient"]
     assert labels(drawn(result, panels=["delay", "consecutive", "g"])) == ["Delay", "Counter", "g"]

@@ -1,7 +1,7 @@
 //! Watching a run. A probe is a type parameter of the world: `()` costs nothing.
 
 use crate::link::DropWhy;
-use crate::packet::Packet;
+use crate::packet::{Packet, Way};
 use cc::EventRecord;
 use units::{Bytes, Duration, Instant};
 
@@ -29,6 +29,8 @@ pub enum Trace<'a> {
     /// are this connection's, until the next one opens at the same `place`. `scales` are those of the windows that its
     /// packets tell, by [`Way`](crate::packet::Way).
     Open { place: u32, flow: u32, connection: u32, mss: Bytes, scales: [u8; 2] },
+    /// The application at one end wrote so many bytes to the flow or connection at `place`, whose data go this way.
+    Write { place: u32, way: Way, bytes: u64 },
     /// A host handed a packet over.
     Send { packet: &'a Packet },
     /// A packet reached its host.

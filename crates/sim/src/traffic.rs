@@ -3,7 +3,7 @@
 use crate::count::Completion;
 use crate::node::Transport;
 use crate::packet::Way;
-use crate::probe::Probe;
+use crate::probe::{Probe, Trace};
 use crate::world::{Entry, World};
 use experiment::{DATAGRAM_HEADER, Traffic};
 use tcp::{ENDLESS, Segment};
@@ -15,11 +15,12 @@ pub(crate) fn start<P: Probe>(world: &mut World<P>, f: u32) {
     world.nodes[f as usize].started = true;
     match world.nodes[f as usize].spec.traffic {
         Traffic::Bulk { header } => {
-            if !header.is_zero()
-                && let Transport::Tcp(tcp) = &mut world.nodes[f as usize].transport
-            {
-                tcp.sender.write(now, header.get());
-                tcp.sender.push();
+            if !header.is_zero() {
+                tell(world, f, header.get());
+                if let Transport::Tcp(tcp) = &mut world.nodes[f as usize].transport {
+                    tcp.sender.write(now, header.get());
+                    tcp.sender.push();
+                }
             }
             write(world, f, ENDLESS);
         }
@@ -53,10 +54,17 @@ pub(crate) fn stop<P: Probe>(world: &mut World<P>, f: u32) {
 
 fn write<P: Probe>(world: &mut World<P>, f: u32, bytes: u64) {
     let now = world.now;
+    tell(world, f, bytes);
     if let Transport::Tcp(tcp) = &mut world.nodes[f as usize].transport {
         tcp.sender.write(now, bytes);
     }
     world.pump(f, false);
+}
+
+fn tell<P: Probe>(world: &mut World<P>, f: u32, bytes: u64) {
+    if P::ON {
+        world.probe.see(world.now, Trace::Write { place: f, way: Way::Out, bytes });
+    }
 }
 
 fn close<P: Probe>(world: &mut World<P>, f: u32) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from ipaddress import ip_address
 from typing import TypeAlias
@@ -212,18 +213,21 @@ def _hosts(data: Bytes, network: Ints, four: NDArray[np.bool_]) -> tuple[Ints, I
     return which[: len(network)], which[len(network) :], tuple(hosts)
 
 
-def fingerprints(of: Packets, payload: int, options: bool) -> Words:
+def fingerprints(of: Packets, payload: Mapping[int, int], options: bool) -> Words:
     """A number for each packet from what stays the same on its way: not the checksum, hop limit or traffic class.
 
-    `payload` bytes of the payload take part, as far as there are so many; `options`: time stamps do.
+    So many bytes of the payload take part by protocol, as far as there are so many; `options`: time stamps do.
     """
     columns = [of.version, of.protocol, of.id, of.length, of.from_port, of.to_port, of.seq, of.ack, of.flags, of.window]
     if options:
         columns += [of.ts_val, of.ts_ecr]
     hosts = np.array([_word(host) for host in of.hosts] or [0], np.uint64)
     words = [hosts[of.source], hosts[of.destination], *(column.astype(np.uint64) for column in columns)]
-    for i in range(payload):
-        there = of.depth > i
+    most = np.zeros(256, np.int64)
+    most[list(payload)] = list(payload.values())
+    depth = np.minimum(of.depth, most[of.protocol])
+    for i in range(max(payload.values())):
+        there = depth > i
         words.append(np.where(there, of.data[np.where(there, of.at_payload + i, 0)], 256).astype(np.uint64))
     state = np.full(len(of), 0x9E3779B97F4A7C15, np.uint64)
     for word in words:

@@ -116,8 +116,11 @@ def _packets(flow: Flow) -> Iterator[Event]:
                 insort(starts, start)
             if span:
                 sent[start] = (number, start + span)
+            fin = flags & FIN > 0
             frame = {"frame_type": "stream", "stream_id": 0, "offset": max(start - opened, 0), "length": length}
-            frames: list[dict[str, Any]] = [frame] if length else [{"frame_type": "ping" if span else "padding"}]
+            frames: list[dict[str, Any]] = [{"frame_type": "ping" if span else "padding"}]
+            if length or fin:
+                frames = [frame | ({"fin": True} if fin else {})]
             yield at, "transport:packet_sent", {"header": _header(number), "raw": raw, "frames": frames}
             number += 1
         elif p.flags[i] & ACK:

@@ -144,7 +144,9 @@ def _notes(
             long = len(shorter) * per_letter
             left = at + gap + long > span[1]
             start, end = (at - gap - long, at - gap) if left else (at + gap, at + gap + long)
-            if start < max(taken, span[0]) or ((others > start) & (others < end)).any():
+            # A note belongs to the tick next to it, so that none may stand in the gap between the two either.
+            near, far = (start, at) if left else (at, end)
+            if start < max(taken, span[0]) or ((others > near) & (others < far)).any():
                 continue
             taken = end
             ax.text(at - gap if left else at + gap, place + 0.52, shorter, fontsize=size, color=style.INK,

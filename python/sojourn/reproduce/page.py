@@ -15,6 +15,7 @@ from .words import altered, order_sentences, own_sentence, texts, unit_of
 
 if TYPE_CHECKING:
     from .._types import Claim
+    from ..errors import SojournError
     from ..report import Piece, Section, Value
     from ..result import Result
 
@@ -29,6 +30,8 @@ class Reproduced:
     claims: tuple[Claim, ...] = ()
     failures: tuple[str, ...] = ()
     result: Result | None = field(default=None, repr=False)
+    refused: SojournError | None = field(default=None, repr=False)
+    """Why nothing of it could be run."""
 
     @property
     def ok(self) -> bool:

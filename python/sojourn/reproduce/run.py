@@ -51,7 +51,8 @@ def run(
     `set` changes every file, to score the same tables under another reading of the text or another emulator; one that
     cannot take it fails alone. One experiment also gets drawings and a page of its own in its folder. Returns 0 when
     every run finished, no claim of the files fails and every figure that one experiment asks for can be drawn (or might
-    be, but for `set`), 1 otherwise. Cells outside their tolerance lower the score, they are no failure.
+    be, but for `set`), 1 otherwise. Cells outside their tolerance lower the score, they are no failure. Where nothing
+    can be run there is no page; if that is the input's doing, 2 is returned or the error raised that all have.
     """
     if names and everything:
         raise SpecError(f"both {names[0]} and --all are given: --all is every experiment; leave one of them out")
@@ -62,6 +63,9 @@ def run(
     if alone:
         _refuse_unpublished(_engine.read(paths[0]))
     done = reproduce(paths, quick=quick, out=out, jobs=jobs, set=set, stopped=interrupted)
+    refused = [one.refused for one in done if one.refused is not None]
+    if len(refused) == len(done):
+        return _none_ran(done, refused)
     if as_json:
         print_json(report(done, quick, set))
     else:
@@ -70,9 +74,7 @@ def run(
         _print(done, console())
         if not set and any(one.differs for one in done) and any(map(files.shipped, paths)):
             print(words.DIFFERENCES)
-    for one in done:
-        for failure in one.failures:
-            print(f"failed: {one.name}: {failure}", file=sys.stderr)
+    _print_failures(done)
     made: list[Path] = []
     undrawn: list[str] = []
     first = done[0].result
@@ -108,8 +110,8 @@ def reproduce(
     from ..store import opener
     from ..sweep import Sweep, run_all
 
-    sweeps: list[tuple[Path, Sweep | str]] = []
-    refused: dict[Sweep, str] = {}
+    sweeps: list[tuple[Path, Sweep | SojournError]] = []
+    refused: dict[Sweep, SojournError] = {}
     for path in paths:
         try:
             experiment = _engine.read(path).change(*(set or {}).items())
@@ -121,13 +123,11 @@ def reproduce(
             )
             sweeps.append((path, one))
         except SojournError as error:
-            sweeps.append((path, str(error)))
-    running = [one for _, one in sweeps if not isinstance(one, str)]
+            sweeps.append((path, error))
+    running = [one for _, one in sweeps if not isinstance(one, SojournError)]
     try:
         with _bar(running) as seen:
-            run_all(
-                running, jobs=jobs, seen=seen, weight=weigh, refused=lambda one, why: refused.update({one: str(why)})
-            )
+            run_all(running, jobs=jobs, seen=seen, weight=weigh, refused=lambda one, why: refused.update({one: why}))
     except KeyboardInterrupt:
         running = [one for one in running if one not in refused]
         where = [one.folder.path for one in running if one.folder is not None]
@@ -138,13 +138,29 @@ def reproduce(
     done = []
     for path, ran in sweeps:
         name = files.title(path)
-        if isinstance(ran, str) or ran in refused:
-            done.append(Reproduced(name, "", failures=(ran if isinstance(ran, str) else refused[ran],)))
+        if isinstance(ran, SojournError) or ran in refused:
+            why = ran if isinstance(ran, SojournError) else refused[ran]
+            done.append(Reproduced(name, "", failures=(str(why),), refused=why))
             continue
         result = ran.result()
         failures = tuple(str(failure) for failure in result.failures)
         done.append(Reproduced(name, ran.plan.title, tuple(compare(result)), tuple(claims(result)), failures, result))
     return done
+
+
+def _none_ran(done: Sequence[Reproduced], refused: Sequence[SojournError]) -> int:
+    """One message for all stands alone, as any command's; else each has its line."""
+    if len({str(why) for why in refused}) == 1:
+        raise refused[0]
+    _print_failures(done)
+    # A machine at fault may serve another time: 2 is for input that never will.
+    return min(why.exit_code for why in refused)
+
+
+def _print_failures(done: Sequence[Reproduced]) -> None:
+    for one in done:
+        for failure in one.failures:
+            print(f"failed: {one.name}: {failure}", file=sys.stderr)
 
 
 def _chosen(experiment: Experiment, quick: bool) -> Callable[[Plan], Sequence[tuple[int, int]]]:

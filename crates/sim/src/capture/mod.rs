@@ -5,6 +5,7 @@
 //! with the reason as its comment.
 
 mod pcapng;
+mod pushes;
 mod wire;
 
 pub use pcapng::{IPV4, RAW_IP};
@@ -15,8 +16,9 @@ use crate::probe::{Probe, Trace};
 use crate::sessions::Roll;
 use experiment::{RateSpec, Scenario};
 use pcapng::{Direction, Writer};
+use pushes::Written;
 use std::io::{self, Write};
-use units::Instant;
+use units::{Bytes, Instant};
 use wire::Agreed;
 
 const SENDER: &str = "sender";
@@ -59,8 +61,10 @@ pub trait Content {
 /// The headers of simulated packets.
 #[derive(Debug)]
 pub struct Headers {
-    /// Per flow: what it agreed upon, then each of its connections, by number.
-    agreed: Vec<Vec<Agreed>>,
+    /// Per flow: what it agreed upon, then each of its connections, by number; and what their ends wrote, by [`Way`].
+    agreed: Vec<Vec<(Agreed, [Written; 2])>>,
+    /// Per flow: what its application writes at a time, or zero.
+    writes: Vec<Bytes>,
     connections: Roll,
 }
 
@@ -70,9 +74,16 @@ impl Content for Headers {
 
     fn hear(&mut self, now: Instant, trace: &Trace<'_>) {
         self.connections.hear(now, trace);
-        if let Trace::Open { flow, mss, scales, .. } = *trace {
-            let agreed = &mut self.agreed[flow as usize];
-            agreed.push(agreed[0].with(mss, scales));
+        match *trace {
+            Trace::Open { flow, mss, scales, .. } => {
+                let agreed = &mut self.agreed[flow as usize];
+                agreed.push((agreed[0].0.with(mss, scales), Default::default()));
+            }
+            Trace::Write { place, way, bytes } => {
+                let whose = self.connections.holder(place, now);
+                self.agreed[whose.flow as usize][whose.connection as usize].1[way as usize].add(bytes);
+            }
+            _ => {}
         }
     }
 
@@ -82,7 +93,9 @@ impl Content for Headers {
 
     fn of(&mut self, packet: &Packet, bytes: &mut Vec<u8>) -> u32 {
         let whose = self.connections.whose(packet);
-        wire::headers(packet, whose, &self.agreed[whose.flow as usize][whose.connection as usize], bytes)
+        let (agreed, written) = &self.agreed[whose.flow as usize][whose.connection as usize];
+        let pushed = written[packet.way as usize].end_in(&packet.segment, self.writes[whose.flow as usize]);
+        wire::headers(packet, whose, agreed, pushed, bytes)
     }
 }
 
@@ -119,8 +132,10 @@ impl<W: Write> Capture<W> {
             })
             .collect();
         let flows = scenario.flows.iter().enumerate();
-        let agreed = flows.map(|(f, spec)| vec![Agreed::of(spec, &scenario.run, f as u64)]).collect();
-        let content = Headers { agreed, connections: Roll::default() };
+        let agreed =
+            flows.map(|(f, spec)| vec![(Agreed::of(spec, &scenario.run, f as u64), Default::default())]).collect();
+        let writes = scenario.flows.iter().map(|spec| spec.writes).collect();
+        let content = Headers { agreed, writes, connections: Roll::default() };
         Capture::with(content, scenario, wanted, out, title, &names)
     }
 }

@@ -63,7 +63,7 @@ pub fn address(flow: u32, host: Way) -> [u8; 4] {
 }
 
 /// Writes a packet's headers into `bytes` and returns its length at the IP layer.
-pub fn headers(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u8>) -> u32 {
+pub fn headers(packet: &Packet, whose: Whose, agreed: &Agreed, pushed: bool, bytes: &mut Vec<u8>) -> u32 {
     bytes.clear();
     bytes.resize(20, 0);
     let (length, protocol) = if agreed.datagrams {
@@ -79,7 +79,7 @@ pub fn headers(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u
         }
         (header + payload, 17)
     } else {
-        segment(packet, whose, agreed, bytes);
+        segment(packet, whose, agreed, pushed, bytes);
         (bytes.len() as u32 + packet.segment.len, 6)
     };
     let (source, destination) = (address(whose.flow, packet.way), address(whose.flow, other(packet.way)));
@@ -106,9 +106,9 @@ pub fn headers(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u
     length
 }
 
-fn segment(packet: &Packet, whose: Whose, agreed: &Agreed, bytes: &mut Vec<u8>) {
+fn segment(packet: &Packet, whose: Whose, agreed: &Agreed, pushed: bool, bytes: &mut Vec<u8>) {
     let s = &packet.segment;
-    let mut flags = 0;
+    let mut flags = if pushed { 0x08 } else { 0 };
     for (ours, wire) in
         [(Flags::FIN, 0x01), (Flags::SYN, 0x02), (Flags::ACK, 0x10), (Flags::ECE, 0x40), (Flags::CWR, 0x80)]
     {

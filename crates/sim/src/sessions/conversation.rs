@@ -2,7 +2,8 @@
 
 use super::talk::{Ends, Talk};
 use crate::node::{Tcp, Transport};
-use crate::probe::Probe;
+use crate::packet::Way;
+use crate::probe::{Probe, Trace};
 use crate::world::{Entry, World};
 use experiment::tmix::{Adu, Side};
 use tcp::Endpoint;
@@ -49,6 +50,10 @@ impl<P: Probe> Ends for Within<'_, P> {
 
     fn write(&mut self, side: Side, bytes: u64) {
         let now = self.world.now;
+        if P::ON {
+            let way = if side == Side::Acceptor { Way::Out } else { Way::Back };
+            self.world.probe.see(now, Trace::Write { place: self.node, way, bytes });
+        }
         self.endpoint(side).write(now, bytes);
     }
 

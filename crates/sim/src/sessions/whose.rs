@@ -36,9 +36,14 @@ impl Roll {
 
     /// Whose it is.
     pub fn whose(&self, packet: &Packet) -> Whose {
-        let Some(held) = self.0.get(&packet.flow) else { return Whose { flow: packet.flow, connection: 0 } };
+        self.holder(packet.flow, packet.born)
+    }
+
+    /// Who has the place at this time.
+    pub fn holder(&self, place: u32, at: Instant) -> Whose {
+        let Some(held) = self.0.get(&place) else { return Whose { flow: place, connection: 0 } };
         // A place is not given away in the moment it was closed in.
-        let until = held.by.partition_point(|(since, _)| *since <= packet.born);
+        let until = held.by.partition_point(|(since, _)| *since <= at);
         let connection = until.checked_sub(1).map_or(0, |i| held.by[i].1);
         Whose { flow: held.flow, connection }
     }

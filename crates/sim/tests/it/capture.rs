@@ -1,9 +1,11 @@
 //! What a capture holds, and that it changes nothing.
 
 use crate::common::{dumbbell, run, watch};
+use experiment::Traffic;
 use sim::capture::{Capture, Wanted, points};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use units::Bytes;
 
 /// Interface, nanoseconds, captured bytes, length on the wire.
 type Packet = (u32, u64, Vec<u8>, u32);
@@ -212,4 +214,69 @@ fn a_full_disk_is_an_error_at_the_end_and_does_not_disturb_the_run() {
     let (summary, capture) = watch(&scenario, capture);
     assert!(summary.packets > 500);
     assert!(capture.finish().is_err_and(|e| e.kind() == io::ErrorKind::StorageFull));
+}
+
+/// The positions behind data segments with and without PSH, of what a flow with this traffic sends.
+fn pushes(traffic: Traffic, writes: u64, queue: usize) -> (BTreeSet<u32>, BTreeSet<u32>) {
+    let mut scenario = dumbbell(10.0, 20.0, queue, "fifo", &["newreno"], 3);
+    scenario.flows[0].traffic = traffic;
+    scenario.flows[0].writes = Bytes::new(writes);
+    let (_, packets) = captured(&scenario, &Wanted { points: vec!["sender".into()], flows: vec![] });
+    let word = |b: &[u8], at: usize| u32::from_be_bytes(b[at..at + 4].try_into().unwrap());
+    let out: Vec<_> = packets.iter().filter(|p| p.2[16] == 10 && p.2[17] == 128).collect();
+    let first = word(&out[0].2, 24);
+    let (mut pushed, mut others) = (BTreeSet::new(), BTreeSet::new());
+    for (_, _, b, length) in out {
+        let payload = length - 20 - u32::from(b[32] >> 4) * 4;
+        let end = word(b, 24).wrapping_sub(first) + payload;
+        if payload > 0 {
+            if b[33] & 8 > 0 { &mut pushed } else { &mut others }.insert(end);
+        } else {
+            assert_eq!(b[33] & 8, 0, "nothing is pushed without data");
+        }
+    }
+    (pushed, others)
+}
+
+#[test]
+fn the_last_segment_of_a_write_is_pushed_each_time_that_it_is_sent() {
+    let bulk = |header| Traffic::Bulk { header: Bytes::new(header) };
+    let dash = Traffic::Dash { chunk: Bytes::new(5_000), cycle: crate::common::ms(1100.0) };
+    // Traffic, writes, which ends are pushed; data begin at 1.
+    let table: [(&str, Traffic, u64, Vec<u32>); 5] = [
+        ("bulk", bulk(0), 0, vec![]),
+        ("a header of its own", bulk(24), 0, vec![25]),
+        ("a transfer", Traffic::Bytes(Bytes::new(100_000)), 0, vec![100_001]),
+        ("transfers", dash, 0, vec![5_001, 10_001, 15_001]),
+        ("writes of two segments and a half", Traffic::Bytes(Bytes::new(14_480)), 3_620, {
+            vec![4_345, 7_241, 11_585, 14_481]
+        }),
+    ];
+    for (name, traffic, writes, expected) in table {
+        let (pushed, others) = pushes(traffic, writes, 200);
+        assert_eq!(pushed.iter().copied().collect::<Vec<_>>(), expected, "{name}");
+        assert!(pushed.is_disjoint(&others) && !others.is_empty(), "{name}");
+    }
+    // With a buffer of four packets much is sent again, and keeps its mark.
+    let (pushed, others) = pushes(bulk(0), 10 * 1448, 4);
+    assert!(pushed.len() > 100 && pushed.iter().all(|end| (end - 1) % 14_480 == 0), "{pushed:?}");
+    assert!(pushed.is_disjoint(&others));
+}
+
+#[test]
+fn both_ends_of_a_connection_push_what_they_wrote() {
+    let vectors = "S 0 2 0 0\nI 0 0 4000\nA 0 0 9000\nI 0 0 700\nA 0 0 1000\n";
+    let mut scenario = dumbbell(10.0, 20.0, 200, "fifo", &["newreno"], 20);
+    scenario.flows[0].traffic = crate::tmix::traffic("tmix(scale=100, shuffle=false, small=0)", Some(vectors));
+    let (_, packets) = captured(&scenario, &Wanted { points: vec!["sender".into()], flows: vec![] });
+    let word = |b: &[u8], at: usize| u32::from_be_bytes(b[at..at + 4].try_into().unwrap());
+    let (mut starts, mut pushed) = (BTreeMap::new(), [BTreeSet::new(), BTreeSet::new()]);
+    for (_, _, b, length) in &packets {
+        let (ends, payload) = (word(b, 20), length - 20 - u32::from(b[32] >> 4) * 4);
+        let start = *starts.entry(ends).or_insert(word(b, 24));
+        if b[33] & 8 > 0 {
+            pushed[usize::from(b[17] >= 128)].insert(word(b, 24).wrapping_sub(start) + payload);
+        }
+    }
+    assert_eq!(pushed, [[4_001, 4_701].into(), [9_001, 10_001].into()]);
 }
