@@ -65,7 +65,8 @@ pub struct Script {
     restored: Bytes,
     /// Twice the largest window that a round has used, where that is how the algorithm grows (FAST).
     doubled: Bytes,
-    /// As wide as the kernel's clamp, where growth goes by ρ and not by what was delivered (Hybla).
+    /// The kernel's clamp, where growth goes by ρ and not by what was delivered (Hybla); none where it goes by the square of
+    /// the seconds since congestion (H-TCP).
     clamp: Bytes,
     /// It has ever asked to be paced.
     pub paced: bool,
@@ -95,7 +96,11 @@ impl Script {
             largest_mss: mss,
             restored: Bytes::ZERO,
             doubled: Bytes::ZERO,
-            clamp: if about.name == "hybla" { Bytes::new(8948) * 65_535 } else { Bytes::ZERO },
+            clamp: match about.name {
+                "hybla" => Bytes::new(8948) * 65_535,
+                "htcp" => Bytes::MAX,
+                _ => Bytes::ZERO,
+            },
             paced: false,
             names: Vec::new(),
             events: Vec::new(),
