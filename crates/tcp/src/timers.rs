@@ -213,6 +213,8 @@ impl Sender {
         if let Some(to) = to {
             self.record(to, window, why, before);
             self.flow.cwnd = window;
+        } else {
+            self.flow.because(why, before);
         }
         self.enter(Phase::Loss);
         // FreeBSD 11 tells of fast retransmissions and of marks only (`cc_cong_signal`).
