@@ -145,11 +145,11 @@ table! {
     1 DelayBackoff "delay_backoff" { g_min: Nanos, g_max: Nanos, average_min: Nanos, average_max: Nanos, probability: Ppb, drew: Ppb, queue: Nanos, bdp: Bytes }
     /// A delay indication that was ignored (ineffectual back-off detection, competing flows).
     2 DelayIgnored "delay_ignored" { probability: Ppb, drew: Ppb, consecutive: Count, queue: Nanos }
-    /// Loss set the window, most often lower: to a part of it, to the shadow window or to the BDP, where these were asked.
+    /// Loss set the window, most often lower: to a part of it, to the shadow window or to the BDP, where these were asked; BBR v3: to a bound, told as the shadow.
     3 LossBackoff "loss_backoff" { lost: Bytes, in_flight: Bytes, shadow: Bytes, bdp: Bytes }
     /// Loss was taken for random and tolerated.
     4 LossTolerated "loss_tolerated" { lost: Bytes, queue: Nanos, queue_state: Count, shadow: Bytes }
-    /// An ECN mark reduced the window.
+    /// An ECN mark reduced the window: by `fraction`, the average part of data that is marked, where the algorithm goes by that; `marked` is known where feedback is exact.
     5 EcnBackoff "ecn_backoff" { marked: Bytes, fraction: Ppb }
     /// The retransmission timer fired.
     6 Timeout "timeout" { in_flight: Bytes, timeouts: Count, rto: Nanos }
@@ -171,7 +171,7 @@ table! {
     14 SlowStartPace "slow_start_pace" { divisor: Count, rtt: Nanos, base_rtt: Nanos }
     /// A slow start learned where to end: the threshold became this bandwidth-delay product.
     15 SlowStartCap "slow_start_cap" { bandwidth: Bps, base_rtt: Nanos, bdp: Bytes }
-    /// A recovery is over: the window starts again from what is in flight (FreeBSD; CDG and CHD only where nothing was cut).
+    /// A recovery is over: the window starts again from what is in flight, where that is less than the threshold (FreeBSD; NewReno's repair without SACK).
     16 RecoveryExit "recovery_exit" { in_flight: Bytes }
     /// The window was set to its curve, which lies below it, or above it by more than half of it (FreeBSD's CUBIC).
     17 Curve "curve" { cubic: Bytes, reno: Bytes }

@@ -324,6 +324,24 @@ impl Flow {
         self.events.push(record);
     }
 
+    /// For algorithms that make their window last, of all that an ACK told: what it became, and by which of its reasons. One that
+    /// gives back, `restore`, counts where the window rose, and goes before `why`. Without either it was the newest event's doing.
+    #[cold]
+    pub(crate) fn settle(&mut self, why: Option<Cause>, restore: Option<Cause>, before: (Bytes, Bytes)) {
+        let (now, cwnd) = (self.now, self.cwnd);
+        let restore = restore.filter(|_| cwnd > before.0);
+        match (why, restore) {
+            (Some(why), Some(_)) => self.events.push(EventRecord::new(now, why, before, before)),
+            (Some(why), None) => self.because(why, before),
+            (None, None) => {
+                let newest = self.events.last_mut().filter(|e| e.time == now.as_nanos());
+                newest.into_iter().for_each(|e| e.cwnd_after = cwnd.get());
+            }
+            (None, Some(_)) => {}
+        }
+        restore.into_iter().for_each(|restore| self.because(restore, before));
+    }
+
     /// Notes something that changed no window (a mode switch, a suppressed indication).
     pub fn note(&mut self, why: impl Into<Cause>) {
         self.because(why, (self.cwnd, self.ssthresh));

@@ -65,7 +65,12 @@ pub trait CongestionControl: Debug + Send {
     fn vars(&self, _see: &mut dyn FnMut(&'static str, f64)) {}
     /// Shadow window and BDP that the answer to the last loss was chosen from, for the host's record of that loss; zero
     /// where they had no part.
-    fn weighed(&self) -> [Bytes; 2] {
+    fn weighed(&self, _flow: &Flow) -> [Bytes; 2] {
         [Bytes::ZERO; 2]
+    }
+    /// What part of the data is taken for marked (DCTCP's α), for the host's record of a mark; zero where it has no part in the
+    /// answer.
+    fn marked(&self) -> f64 {
+        0.0
     }
 }

@@ -196,8 +196,11 @@ impl CongestionControl for Taped {
     fn wake(&self) -> Option<Instant> {
         self.cc.wake()
     }
-    fn weighed(&self) -> [Bytes; 2] {
-        self.cc.weighed()
+    fn weighed(&self, flow: &Flow) -> [Bytes; 2] {
+        self.cc.weighed(flow)
+    }
+    fn marked(&self) -> f64 {
+        self.cc.marked()
     }
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.cc.vars(see);

@@ -6,7 +6,7 @@ use crate::scoreboard::Delivery;
 use crate::sender::{Echo, Sender};
 use crate::undo::{Evidence, Frto};
 use crate::{LossDetection, Stack};
-use cc::{Cause, Congestion, Phase, Reaction, Signal, causes};
+use cc::{Cause, Congestion, Phase, Reaction, Signal, causes, ppb};
 use units::{Bytes, Duration, Instant};
 
 impl Sender {
@@ -195,10 +195,9 @@ impl Sender {
         self.undo.proven |= reducing;
         // What a tail probe may still repair is one of these losses (Linux: `tcp_init_cwnd_reduction`).
         self.probe.high = 0;
-        let (lost, in_flight) = (self.board.lost as i64, self.flow.in_flight.get() as i64);
+        let lost = self.board.lost;
         let reaction = self.ask(Signal::Loss);
-        let [shadow, bdp] = self.cc.weighed().map(|w| w.get() as i64);
-        let why = causes::LossBackoff { lost, in_flight, shadow, bdp };
+        let why = self.loss_backoff(lost);
         match reaction {
             Reaction::Reduce(to) if self.config.loss == LossDetection::Tahoe => {
                 self.restart_from_one(now, to, why, before)
@@ -227,6 +226,12 @@ impl Sender {
         }
         self.begin_repair(again_from);
         self.wake_at = self.cc.wake().unwrap_or(Instant::MAX);
+    }
+
+    /// What the answer to a loss, just given, was chosen by.
+    pub(crate) fn loss_backoff(&self, lost: u64) -> causes::LossBackoff {
+        let [shadow, bdp] = self.cc.weighed(&self.flow).map(|w| w.get() as i64);
+        causes::LossBackoff { lost: lost as i64, in_flight: self.flow.in_flight.get() as i64, shadow, bdp }
     }
 
     fn begin_repair(&mut self, again_from: Option<u64>) {
@@ -291,6 +296,7 @@ impl Sender {
         let keeps = self.owns_window || self.aside.own_window.ends;
         if self.flow.phase == Phase::Recovery && !keeps && ssthresh != Bytes::MAX {
             let outstanding = self.nxt - self.flow.acked_to;
+            let before = self.flow.windows();
             self.flow.cwnd = match (self.config.loss, self.config.stack) {
                 (LossDetection::NewReno, _) => ssthresh.min(Bytes::new(outstanding.max(self.mss) + self.mss)),
                 (LossDetection::Sack, Stack::FreeBsd11) if outstanding < ssthresh.get() => {
@@ -298,6 +304,10 @@ impl Sender {
                 }
                 _ => ssthresh,
             };
+            // That the window comes down to the threshold the loss told already.
+            if self.flow.cwnd != before.0 && self.flow.cwnd != ssthresh {
+                self.flow.because(causes::RecoveryExit { in_flight: outstanding as i64 }, before);
+            }
         }
         self.credit = 0;
         self.end_episode();
@@ -329,7 +339,8 @@ impl Sender {
         self.flow.in_flight = Bytes::new(self.pipe());
         match self.ask(Signal::Ecn) {
             Reaction::Reduce(to) | Reaction::ResendAll(to) => {
-                self.record(to, to, causes::EcnBackoff { marked: bytes as i64, ..Default::default() }, before);
+                let why = causes::EcnBackoff { marked: bytes as i64, fraction: ppb(self.cc.marked()) };
+                self.record(to, to, why, before);
                 if self.ways.rack {
                     self.reduce_smoothly(to);
                 } else {

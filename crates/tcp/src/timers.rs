@@ -213,6 +213,8 @@ impl Sender {
         if let Some(to) = to {
             self.record(to, window, why, before);
             self.flow.cwnd = window;
+        } else {
+            self.flow.because(why, before);
         }
         self.enter(Phase::Loss);
         // FreeBSD 11 tells of fast retransmissions and of marks only (`cc_cong_signal`).
@@ -297,7 +299,7 @@ impl Sender {
             let before = self.flow.windows();
             self.ecn.tell_reduced = true;
             if let Reaction::Reduce(to) | Reaction::ResendAll(to) = self.ask(Signal::Loss) {
-                let why = causes::LossBackoff { lost: self.mss as i64, ..Default::default() };
+                let why = self.loss_backoff(self.mss);
                 self.record(to, to, why, before);
                 self.flow.cwnd = to;
             }

@@ -103,6 +103,7 @@ PANELS = (
             Variable("departure_mbps", "departure rate", style.FAINT),
         ),
     ),
+    Inner("marks", "Marked", "", (Variable("alpha", "α, part of data that is marked", style.VERMILLION, depth=OWN),)),
     Inner("mode", "Mode", "", (Variable("mode", "mode", style.PURPLE, depth=OWN),)),
     Inner("detection", "Detection", "%", (Variable("detection", "rounds with a long queue", style.PURPLE, depth=OWN),)),
     Inner(

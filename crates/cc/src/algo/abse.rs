@@ -9,9 +9,10 @@
 //! Source: Wang, Valla, Sanadidi and Gerla, Adaptive bandwidth share estimation in TCP Westwood, Globecom 2002. The
 //! estimate lives in `host::EligibleRate`, where agile probing and adaptive start read it too.
 
-use super::westwood::{carried, down_to};
+use super::westwood::{carried, down_to, weighed};
 use crate::host::EligibleRate;
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup};
+use units::Bytes;
 
 params::params! {
     /// Nothing to set: N = 10 and the weights 0.6 and 0.4 of U are the estimate's.
@@ -50,6 +51,10 @@ impl CongestionControl for Abse {
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         down_to(carried(self.ere.get(), flow.min_rtt, flow), flow, congestion.signal)
+    }
+
+    fn weighed(&self, flow: &Flow) -> [Bytes; 2] {
+        weighed(self.ere.get(), flow.min_rtt)
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

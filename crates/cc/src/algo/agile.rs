@@ -13,13 +13,14 @@
 //! Source: Wang, Yamada, Sanadidi and Gerla, TCP with sender-side intelligence to handle dynamic, large, leaky pipes, IEEE
 //! JSAC 23(2), 2005, partly from memory; HLDG thesis, section 2.4.4.2. Its start alone is `slow_start=adaptive`.
 
-use super::westwood::{carried, down_to};
+use super::westwood::{carried, down_to, weighed};
 use crate::host::EligibleRate;
 use crate::start::adaptive::raise;
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Event, Evidence, Family, Flow, Reaction, Round, Setup,
     causes, probes,
 };
+use units::Bytes;
 
 params::params! {
     /// From memory of the paper.
@@ -43,6 +44,8 @@ pub struct Agile {
     /// Rate expected when avoidance began, in bytes per second.
     initial: f64,
     calm: u32,
+    /// Its beginning is among the events, which that of the first slow start is not.
+    told: bool,
 }
 
 impl Algorithm for Agile {
@@ -66,7 +69,7 @@ impl Algorithm for Agile {
             // An infinite threshold could not be raised.
             setup.flow.ssthresh = (setup.flow.mss * p.initial as u64).max(setup.flow.cwnd);
         }
-        Agile { p: p.clone(), ere: EligibleRate::new(), probing: setup.own_start, initial: 0.0, calm: 0 }
+        Agile { p: p.clone(), ere: EligibleRate::new(), probing: setup.own_start, initial: 0.0, calm: 0, told: false }
     }
 }
 
@@ -91,8 +94,16 @@ impl Agile {
             self.calm = self.calm.saturating_sub(1);
         }
         if self.calm > self.p.rounds {
-            (self.probing, self.calm) = (true, 0);
+            (self.probing, self.calm, self.told) = (true, 0, true);
             flow.note(causes::ProbeStart { what: probes::BANDWIDTH, base_rtt: flow.min_rtt.as_nanos() as i64 });
+        }
+    }
+
+    fn end_probe(&mut self, flow: &mut Flow) {
+        self.probing = false;
+        if core::mem::take(&mut self.told) {
+            let queue = flow.rtt.saturating_sub(flow.min_rtt).as_nanos() as i64;
+            flow.note(causes::ProbeEnd { what: probes::BANDWIDTH, base_rtt: flow.min_rtt.as_nanos() as i64, queue });
         }
     }
 
@@ -121,13 +132,13 @@ impl CongestionControl for Agile {
         }
         // A probe that has reached its threshold and is not carried further is over.
         if probed && !slow_start && ack.round.is_some() && !flow.in_slow_start() {
-            self.probing = false;
+            self.end_probe(flow);
             self.settle(flow);
         }
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
-        self.probing = false;
+        self.end_probe(flow);
         down_to(carried(self.ere.get(), flow.min_rtt, flow), flow, congestion.signal)
     }
 
@@ -135,6 +146,10 @@ impl CongestionControl for Agile {
         if event == Event::RecoveryEnd {
             self.settle(flow);
         }
+    }
+
+    fn weighed(&self, flow: &Flow) -> [Bytes; 2] {
+        weighed(self.ere.get(), flow.min_rtt)
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

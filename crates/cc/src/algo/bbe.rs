@@ -9,7 +9,7 @@
 //! Source: Shimonishi, Sanadidi and Gerla, Improving efficiency-friendliness tradeoffs of TCP in wired-wireless combined
 //! networks, ICC 2005, from memory; the thesis only names it. Growth as Reno.
 
-use super::westwood::down_to;
+use super::westwood::{down_to, weighed};
 use crate::filter::{Ewma, Ring};
 use crate::host::PacketPair;
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup, Signal};
@@ -95,6 +95,10 @@ impl CongestionControl for Bbe {
         let Some(rate) = self.capacity() else { return Reaction::Reduce(flow.cwnd / 2) };
         let carried = Bytes::from_f64(rate * flow.min_rtt.as_secs_f64());
         down_to(mixed(flow.cwnd, carried, u), flow, congestion.signal)
+    }
+
+    fn weighed(&self, flow: &Flow) -> [Bytes; 2] {
+        weighed(self.capacity(), flow.min_rtt)
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -15,12 +15,15 @@
 //! as it starts (`auto:0.5`), and doubles v with every RTT in which most ACKs went the same way as in the one before; mvfst
 //! has no competitive mode.
 
+mod heavy;
+
+use self::heavy::HeavyLoss;
 use crate::filter::{WindowedMax, WindowedMin};
 use crate::{
     About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Lost, Reaction, Setup, Signal,
     StartRule, causes, exits, modes,
 };
-use units::{Duration, Instant};
+use units::{Bytes, Duration, Instant};
 
 params::params! {
     /// Values of the paper.
@@ -45,13 +48,6 @@ const NEARLY_EMPTY: f64 = 0.1;
 /// `FULL_RTTS` of them.
 const MAX_RTTS: u64 = 4;
 const FULL_RTTS: u64 = 5;
-/// Loss is heavy beyond this part of the packets of so many RTTs, of which there must be more than so many, and leaves this
-/// part of the window (`ReduceOnLoss::update`, `MarkovianCC::onACK`).
-const HEAVY: f64 = 0.3;
-const HEAVY_RTTS: u64 = 2;
-const HEAVY_PACKETS: f64 = 20.0;
-const HEAVY_LEAVES: f64 = 0.7;
-
 /// State: three filters of the RTT, the velocity, and the mode.
 #[derive(Debug)]
 pub struct Copa {
@@ -74,14 +70,6 @@ pub struct Copa {
     lost: bool,
     halved_at: Option<Instant>,
     heavy: HeavyLoss,
-}
-
-/// Packets that came and that were lost since then.
-#[derive(Debug)]
-struct HeavyLoss {
-    came: f64,
-    lost: f64,
-    since: Instant,
 }
 
 impl Algorithm for Copa {
@@ -127,7 +115,7 @@ impl Algorithm for Copa {
             last: None,
             lost: false,
             halved_at: None,
-            heavy: HeavyLoss { came: 0.0, lost: 0.0, since: setup.flow.now },
+            heavy: HeavyLoss::since(setup.flow.now),
         }
     }
 }
@@ -141,19 +129,6 @@ fn target(standing: Duration, queue: Duration, delta: f64) -> f64 {
 fn step(cwnd: f64, target: f64, velocity: f64, delta: f64, acked: f64) -> f64 {
     let step = (velocity / (delta * cwnd)).min(1.0) * acked;
     if cwnd <= target { step } else { -step }
-}
-
-impl HeavyLoss {
-    /// Is it? Judged every two RTTs.
-    fn judge(&mut self, flow: &Flow) -> bool {
-        let packets = self.came + self.lost;
-        if flow.now.since(self.since) <= flow.srtt * HEAVY_RTTS || packets <= HEAVY_PACKETS {
-            return false;
-        }
-        let heavy = self.lost > HEAVY * packets;
-        *self = HeavyLoss { came: 0.0, lost: 0.0, since: flow.now };
-        heavy
-    }
 }
 
 impl Copa {
@@ -194,18 +169,31 @@ impl Copa {
         self.lost = false;
     }
 
-    /// Where it competes a loss halves 1/δ, once an RTT: a repair that never ends is told as one episode.
-    fn lose(&mut self, flow: &Flow) {
+    /// Where it competes a loss halves 1/δ, once an RTT: a repair that never ends is told as one episode. True if it did.
+    fn lose(&mut self, flow: &Flow) -> bool {
         self.lost = true;
-        if self.competing && flow.rtt_passed(self.halved_at) {
+        let halves = self.competing && flow.rtt_passed(self.halved_at);
+        if halves {
             self.delta = (self.delta * 2.0).min(self.p.delta);
             self.halved_at = Some(flow.now);
+        }
+        halves
+    }
+
+    /// What this ACK's losses did, none of which takes from the window by itself.
+    fn tell_loss(&self, flow: &mut Flow, lost: Bytes) {
+        let (lost, queue) = (lost.get() as i64, self.last.map_or(Duration::ZERO, |(_, queue)| queue).as_nanos() as i64);
+        if self.halved_at == Some(flow.now) {
+            let in_flight = flow.in_flight.get() as i64;
+            flow.note(causes::LossBackoff { lost, in_flight, ..Default::default() });
+        } else {
+            flow.note(causes::LossTolerated { lost, queue, ..Default::default() });
         }
     }
 
     fn answer_heavy_loss(&mut self, flow: &mut Flow) {
         let before = flow.windows();
-        flow.cwnd = flow.cwnd.mul_f64(HEAVY_LEAVES).max(flow.floor).min(flow.cwnd);
+        flow.cwnd = flow.cwnd.mul_f64(heavy::LEAVES).max(flow.floor).min(flow.cwnd);
         flow.ssthresh = flow.ssthresh.min(flow.cwnd);
         flow.because(causes::LossBackoff { in_flight: flow.in_flight.get() as i64, ..Default::default() }, before);
     }
@@ -271,7 +259,9 @@ impl CongestionControl for Copa {
 
     fn on_lost(&mut self, flow: &mut Flow, lost: &Lost) {
         self.heavy.lost += lost.size.packets(flow.mss);
-        self.lose(flow);
+        if self.lose(flow) && flow.phase.repairs() {
+            self.tell_loss(flow, lost.size);
+        }
     }
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
@@ -282,6 +272,8 @@ impl CongestionControl for Copa {
         if flow.in_slow_start() {
             let (rtt, base_rtt) = (flow.rtt.as_nanos() as i64, flow.min_rtt.as_nanos() as i64);
             flow.leave_slow_start(causes::SlowStartExit { reason: exits::LOSS, rtt, base_rtt, ..Default::default() });
+        } else {
+            self.tell_loss(flow, congestion.lost);
         }
         Reaction::Own
     }

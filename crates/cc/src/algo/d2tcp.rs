@@ -108,6 +108,10 @@ impl CongestionControl for D2tcp {
         Reaction::Reduce(flow.cwnd.mul_f64(1.0 - part))
     }
 
+    fn marked(&self) -> f64 {
+        self.alpha.get().unwrap_or(1.0)
+    }
+
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("alpha", self.alpha.get().unwrap_or(1.0));
     }

@@ -129,6 +129,10 @@ impl CongestionControl for Dctcp {
         })
     }
 
+    fn marked(&self) -> f64 {
+        self.alpha
+    }
+
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("alpha", self.alpha);
     }

@@ -103,6 +103,10 @@ impl CongestionControl for L2dct {
         })
     }
 
+    fn marked(&self) -> f64 {
+        self.alpha.get().unwrap_or(1.0)
+    }
+
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("alpha", self.alpha.get().unwrap_or(1.0));
         see("weight", self.weight);

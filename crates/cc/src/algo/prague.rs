@@ -157,6 +157,10 @@ impl CongestionControl for Prague {
         Reaction::Reduce(flow.cwnd.mul_f64(1.0 - self.alpha.get().unwrap_or(1.0) / 2.0))
     }
 
+    fn marked(&self) -> f64 {
+        self.alpha.get().unwrap_or(1.0)
+    }
+
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         see("alpha", self.alpha.get().unwrap_or(1.0));
         see("rounds", self.rounds as f64);

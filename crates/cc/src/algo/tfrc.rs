@@ -261,10 +261,7 @@ impl CongestionControl for Tfrc {
                 self.lose(flow, self.sent);
                 flow.because(causes::EcnBackoff::default(), before);
             }
-            Signal::Timeout => {
-                self.halve(flow);
-                flow.because(causes::Timeout { in_flight: flow.in_flight.get() as i64, ..Default::default() }, before);
-            }
+            Signal::Timeout => self.halve(flow),
         }
         if self.rate > 0.0 {
             self.pace(flow);

@@ -63,6 +63,11 @@ pub(super) fn carried(rate: Option<f64>, base: Duration, flow: &Flow) -> Bytes {
     rate.map_or(flow.cwnd / 2, |rate| Bytes::from_f64(rate * base.as_secs_f64()))
 }
 
+/// [`CongestionControl::weighed`] of a window that comes from such a rate; nothing before there is one.
+pub(super) fn weighed(rate: Option<f64>, base: Duration) -> [Bytes; 2] {
+    [Bytes::ZERO, Bytes::from_f64(rate.unwrap_or(0.0) * base.as_secs_f64())]
+}
+
 /// Westwood's answer: the window comes down to `to` if it is larger; the threshold is `to` in any case, so that a smaller
 /// window slow-starts up to it.
 pub(super) fn down_to(to: Bytes, flow: &mut Flow, signal: Signal) -> Reaction {
@@ -87,6 +92,10 @@ impl CongestionControl for Westwood {
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         down_to(carried(self.second.get(), self.rtts.base(), flow), flow, congestion.signal)
+    }
+
+    fn weighed(&self, _: &Flow) -> [Bytes; 2] {
+        weighed(self.second.get(), self.rtts.base())
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -9,10 +9,10 @@
 //! Source: Mascolo, Casetti, Gerla, Sanadidi and Wang, MobiCom 2001. ACKs that arrive in bunches look like bandwidth to
 //! it, which is what Westwood+ (`westwood`), CRB and ABSE mend.
 
-use super::westwood::{carried, down_to};
+use super::westwood::{carried, down_to, weighed};
 use crate::host::{AckRate, DataRtt};
 use crate::{About, Ack, Algorithm, Congestion, CongestionControl, Evidence, Family, Flow, Reaction, Setup};
-use units::Duration;
+use units::{Bytes, Duration};
 
 params::params! {
     /// One constant of the paper.
@@ -61,6 +61,10 @@ impl CongestionControl for WestwoodBe {
 
     fn on_congestion(&mut self, flow: &mut Flow, congestion: &Congestion) -> Reaction {
         down_to(carried(self.be.get(), self.rtts.base(), flow), flow, congestion.signal)
+    }
+
+    fn weighed(&self, _: &Flow) -> [Bytes; 2] {
+        weighed(self.be.get(), self.rtts.base())
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

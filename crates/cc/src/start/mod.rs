@@ -241,8 +241,11 @@ impl CongestionControl for Composed {
     fn wake(&self) -> Option<Instant> {
         self.cc.wake()
     }
-    fn weighed(&self) -> [Bytes; 2] {
-        self.cc.weighed()
+    fn weighed(&self, flow: &Flow) -> [Bytes; 2] {
+        self.cc.weighed(flow)
+    }
+    fn marked(&self) -> f64 {
+        self.cc.marked()
     }
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         self.start.vars(see);
@@ -295,9 +298,13 @@ mod tests {
             self.note("wake");
             Some(Instant::from_millis(7))
         }
-        fn weighed(&self) -> [Bytes; 2] {
+        fn weighed(&self, _: &Flow) -> [Bytes; 2] {
             self.note("weighed");
             [Bytes::new(7), Bytes::ZERO]
+        }
+        fn marked(&self) -> f64 {
+            self.note("marked");
+            0.5
         }
         fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
             self.note("vars");
@@ -320,7 +327,7 @@ mod tests {
         cc.on_undo(&mut f);
         cc.on_event(&mut f, Event::RecoveryEnd);
         assert_eq!(cc.wake(), Some(Instant::from_millis(7)));
-        assert_eq!(cc.weighed(), [Bytes::new(7), Bytes::ZERO]);
+        assert_eq!((cc.weighed(&f), cc.marked()), ([Bytes::new(7), Bytes::ZERO], 0.5));
         let mut names = vec![];
         cc.vars(&mut |name, _| names.push(name));
         assert_eq!(names, ["hystart_samples", "spy"]);

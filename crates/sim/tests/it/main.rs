@@ -9,6 +9,7 @@ mod controls;
 mod diftr;
 mod digest;
 mod dummynet;
+mod events;
 mod figures;
 mod laws;
 mod links;

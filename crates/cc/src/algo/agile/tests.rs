@@ -102,3 +102,17 @@ fn avoidance_probes_after_any_slow_start() {
         assert!(cc.probing, "{own_start}");
     }
 }
+
+#[test]
+fn a_probe_that_was_told_of_is_told_to_end() {
+    for told in [false, true] {
+        let mut f = flow(20, 100);
+        let setup = Setup { flow: &mut f, rng: Rng::new(1, 0, 0), own_start: true };
+        let mut cc = Agile::new(&Params::default(), setup);
+        cc.told = told;
+        let c = crate::testing::congestion(crate::Signal::Loss, &f);
+        cc.on_congestion(&mut f, &c);
+        let ends = f.drain_events().filter(|e| e.cause() == Some(crate::CauseKind::ProbeEnd)).count();
+        assert_eq!((ends, cc.told), (usize::from(told), false));
+    }
+}

@@ -24,8 +24,8 @@ mod window;
 
 use crate::filter::WindowedMax;
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Event, Evidence, Family, Flow, Lost, Phase, Reaction,
-    Sent, Setup, Signal, StartRule, causes,
+    About, Ack, Algorithm, Cause, Congestion, CongestionControl, Ecn, Event, Evidence, Family, Flow, Lost, Phase,
+    Reaction, Sent, Setup, Signal, StartRule,
 };
 use cycle::{Cycle, Mode};
 use units::{Bytes, Duration, Instant, Rate, Rng};
@@ -84,6 +84,8 @@ pub struct Bbr {
     idle_restart: bool,
     policer: policer::Policer,
     aggregation: aggregation::Aggregation,
+    /// What this ACK has to say of the window that it leaves.
+    why: Option<Cause>,
 }
 
 impl Algorithm for Bbr {
@@ -133,6 +135,7 @@ impl Algorithm for Bbr {
             idle_restart: false,
             policer: policer::Policer::new(),
             aggregation: aggregation::Aggregation::new(flow.now),
+            why: None,
         };
         bbr.pace_by_window(flow);
         bbr
@@ -179,10 +182,7 @@ impl CongestionControl for Bbr {
             if self.p.policer && self.policer.sample(flow, flow.mss, false, true, &mut self.cycle) {
                 self.cycle.probe_bandwidth(flow, &mut self.rng);
             }
-            let before = flow.windows();
             flow.cwnd = congestion.restart;
-            let in_flight = flow.in_flight.get() as i64;
-            flow.because(causes::Timeout { in_flight, ..Default::default() }, before);
         }
         Reaction::Own
     }

@@ -98,7 +98,7 @@ impl Bbr {
             self.probe_until = None;
             self.probe_span = Some((flow.delivered, flow.delivered));
             let base_rtt = self.min_rtt.unwrap_or_default().as_nanos() as i64;
-            flow.note(causes::ProbeStart { what: probes::BASE_RTT, base_rtt });
+            self.why = Some(causes::ProbeStart { what: probes::BASE_RTT, base_rtt }.into());
         }
         if self.cycle.mode == Mode::ProbeRtt {
             self.probe_rtt(flow);
@@ -133,15 +133,15 @@ impl Bbr {
             return;
         }
         self.min_rtt_at = flow.now;
-        let before = flow.windows();
-        flow.cwnd = flow.cwnd.max(self.prior_cwnd);
-        let (base_rtt, queue) = (self.min_rtt.unwrap_or_default(), flow.rtt.saturating_sub(flow.min_rtt));
-        let (base_rtt, queue) = (base_rtt.as_nanos() as i64, queue.as_nanos() as i64);
-        flow.because(causes::ProbeEnd { what: probes::BASE_RTT, base_rtt, queue }, before);
         if self.full {
             self.cycle.probe_bandwidth(flow, &mut self.rng);
         } else {
             self.switch(flow, Mode::Startup);
         }
+        let before = flow.windows();
+        flow.cwnd = flow.cwnd.max(self.prior_cwnd);
+        let (base_rtt, queue) = (self.min_rtt.unwrap_or_default(), flow.rtt.saturating_sub(flow.min_rtt));
+        let (base_rtt, queue) = (base_rtt.as_nanos() as i64, queue.as_nanos() as i64);
+        flow.because(causes::ProbeEnd { what: probes::BASE_RTT, base_rtt, queue }, before);
     }
 }

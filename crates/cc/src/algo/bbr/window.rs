@@ -2,7 +2,7 @@
 
 use super::cycle::Mode;
 use super::{Bbr, MARGIN, MIN_WINDOW};
-use crate::{Ack, Flow, Phase, causes};
+use crate::{Ack, Cause, Flow, Phase, causes};
 use units::{Bytes, Duration, Rate};
 
 impl Bbr {
@@ -59,29 +59,30 @@ impl Bbr {
         self.prior_cwnd = if temporary { self.prior_cwnd.max(flow.cwnd) } else { flow.cwnd };
     }
 
-    /// The first round of recovery conserves packets; after recovery the window is what it was.
-    pub(super) fn recover(&mut self, flow: &mut Flow, ack: &Ack) {
-        let (before, was) = (flow.windows(), core::mem::replace(&mut self.phase_before, flow.phase));
+    /// The first round of recovery conserves packets; after recovery the window is what it was, which is true then.
+    fn recover(&mut self, flow: &mut Flow, ack: &Ack) -> bool {
+        let was = core::mem::replace(&mut self.phase_before, flow.phase);
+        let restores = was.repairs() && !flow.phase.repairs();
         flow.cwnd = flow.cwnd.saturating_sub(ack.newly_lost).max(flow.mss);
         if flow.phase == Phase::Recovery && was != Phase::Recovery {
             self.conserve = true;
             self.next_round = flow.delivered;
             flow.cwnd = flow.in_flight + ack.delivered;
-            let (lost, in_flight) = (ack.newly_lost.get() as i64, flow.in_flight.get() as i64);
-            flow.because(causes::LossBackoff { lost, in_flight, ..Default::default() }, before);
-        } else if was.repairs() && !flow.phase.repairs() {
+            self.why = self.why.or(Some(Self::loss_backoff(flow, ack)));
+        } else if restores {
             self.conserve = false;
             flow.cwnd = flow.cwnd.max(self.prior_cwnd);
-            flow.because(causes::Restore { target: self.prior_cwnd.get() as i64, interval: 0 }, before);
         }
         if self.conserve {
             flow.cwnd = flow.cwnd.max(flow.in_flight + ack.delivered);
         }
+        restores
     }
 
     pub(super) fn set_cwnd(&mut self, flow: &mut Flow, ack: &Ack) {
+        let (before, mut restores) = (flow.windows(), false);
         if !ack.delivered.is_zero() {
-            self.recover(flow, ack);
+            restores = self.recover(flow, ack);
             if !self.conserve {
                 self.follow_model(flow, ack.delivered);
             }
@@ -89,6 +90,22 @@ impl Bbr {
         if self.cycle.mode == Mode::ProbeRtt {
             flow.cwnd = flow.cwnd.min(flow.mss * MIN_WINDOW);
         }
+        let taken = !ack.newly_lost.is_zero() && flow.cwnd < before.0;
+        if taken || restores || self.why.is_some() || flow.has_events() {
+            self.tell(flow, before, taken.then(|| Self::loss_backoff(flow, ack)), restores);
+        }
+    }
+
+    fn loss_backoff(flow: &Flow, ack: &Ack) -> Cause {
+        let (lost, in_flight) = (ack.newly_lost.get() as i64, flow.in_flight.get() as i64);
+        causes::LossBackoff { lost, in_flight, ..Default::default() }.into()
+    }
+
+    /// The model and PROBE_RTT decide last, also about what a repair takes and gives back.
+    #[cold]
+    fn tell(&mut self, flow: &mut Flow, before: (Bytes, Bytes), taken: Option<Cause>, restores: bool) {
+        let restore = causes::Restore { target: self.prior_cwnd.get() as i64, interval: 0 }.into();
+        flow.settle(self.why.take().or(taken), restores.then_some(restore), before);
     }
 
     pub(super) fn follow_model(&mut self, flow: &mut Flow, acked: Bytes) {

@@ -3,7 +3,7 @@
 
 use super::cycle::Phase;
 use super::{Bbr3, MIN_WINDOW};
-use crate::{Flow, Lost, exits};
+use crate::{Ack, Flow, Lost, causes, exits};
 use units::{Bytes, Rate};
 
 /// Bounds on bandwidth and on what is in flight; `None` is none.
@@ -58,15 +58,32 @@ pub(super) fn prefix(inflight_before: f64, lost_before: f64, threshold: f64) -> 
 
 impl Bbr3 {
     /// Once a round of losses: adapt the short-term bounds, unless a probe explains them.
-    pub(super) fn update_bounds(&mut self, flow: &Flow) {
+    pub(super) fn update_bounds(&mut self, flow: &Flow, ack: &Ack) {
         if !self.loss_round_start {
             return;
         }
         if self.bounds.lost && !self.state.is_probing() {
-            let latest = (self.bw_latest, self.inflight_latest);
+            let (latest, before) = ((self.bw_latest, self.inflight_latest), self.bounds);
             self.bounds.after_loss(latest, (self.max_bandwidth(), flow.cwnd), self.p.beta);
+            let lost = ack.rate.map_or(ack.newly_lost, |sample| sample.lost);
+            self.tell_bound(flow, lost, before);
         }
         self.bounds.lost = false;
+    }
+
+    /// A bound tighter than `before` is this algorithm's back-off.
+    #[cold]
+    fn tell_bound(&mut self, flow: &Flow, lost: Bytes, before: Bounds) {
+        fn tighter<T: Ord>(now: Option<T>, before: Option<T>) -> bool {
+            now.is_some_and(|now| before.is_none_or(|before| now < before))
+        }
+        let long = tighter(self.bounds.longterm, before.longterm);
+        if long || tighter(self.bounds.shortterm, before.shortterm) || tighter(self.bounds.bw, before.bw) {
+            let bound = if long { self.bounds.longterm } else { self.bounds.shortterm };
+            let [lost, in_flight, shadow, bdp] =
+                [lost, flow.in_flight, bound.unwrap_or_default(), self.bdp(flow, 1.0)].map(|b| b.get() as i64);
+            self.why = Some(causes::LossBackoff { lost, in_flight, shadow, bdp }.into());
+        }
     }
 
     /// One lost segment.
@@ -84,7 +101,9 @@ impl Bbr3 {
             let (before, lost_before) =
                 (lost.tx_in_flight.saturating_sub(lost.size), lost.lost.saturating_sub(lost.size));
             let part = prefix(before.as_f64(), lost_before.as_f64(), self.p.loss_threshold);
+            let bounds = self.bounds;
             self.too_high(flow, Bytes::from_f64((before.as_f64() + part).max(0.0)), lost.app_limited);
+            self.tell_bound(flow, lost.lost, bounds);
         }
     }
 

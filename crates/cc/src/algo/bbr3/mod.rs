@@ -26,8 +26,8 @@ mod window;
 
 use crate::filter::{WindowedMax, WindowedMin};
 use crate::{
-    About, Ack, Algorithm, Congestion, CongestionControl, Ecn, Event, Evidence, Family, Flow, Lost, Phase, Reaction,
-    Sent, Setup, Signal, StartRule, causes,
+    About, Ack, Algorithm, Cause, Congestion, CongestionControl, Ecn, Event, Evidence, Family, Flow, Lost, Phase,
+    Reaction, Sent, Setup, Signal, StartRule,
 };
 use bounds::Bounds;
 use cycle::State;
@@ -104,6 +104,8 @@ pub struct Bbr3 {
     phase_before: Phase,
     recovery_round: u64,
     losses_in_round: u32,
+    /// What this ACK has to say of the window that it leaves.
+    why: Option<Cause>,
 }
 
 impl Algorithm for Bbr3 {
@@ -165,6 +167,7 @@ impl Algorithm for Bbr3 {
             phase_before: Phase::Open,
             recovery_round: 0,
             losses_in_round: 0,
+            why: None,
         };
         bbr.pace_by_window(flow);
         bbr
@@ -188,7 +191,7 @@ impl CongestionControl for Bbr3 {
         // An ACK's losses are one event, however many in a row (Linux' `loss_events_in_round`).
         self.losses_in_round += u32::from(!ack.newly_lost.is_zero());
         self.update_latest(flow, ack);
-        self.update_bounds(flow);
+        self.update_bounds(flow, ack);
         self.update_aggregation(flow, ack);
         self.check_plateau(flow, ack);
         self.advance(flow, ack);
@@ -210,10 +213,7 @@ impl CongestionControl for Bbr3 {
         self.recovery_round = self.rounds;
         if congestion.signal == Signal::Timeout {
             self.phase_before = Phase::Loss;
-            let before = flow.windows();
             flow.cwnd = congestion.restart;
-            let in_flight = flow.in_flight.get() as i64;
-            flow.because(causes::Timeout { in_flight, ..Default::default() }, before);
         }
         Reaction::Own
     }

@@ -162,7 +162,7 @@ impl Bbr3 {
         self.probe_span = Some((flow.delivered, flow.delivered));
         self.start_round(flow);
         let base_rtt = self.min_rtt.get().unwrap_or_default().as_nanos() as i64;
-        flow.note(causes::ProbeStart { what: probes::BASE_RTT, base_rtt });
+        self.why = Some(causes::ProbeStart { what: probes::BASE_RTT, base_rtt }.into());
     }
 
     fn probe_rtt(&mut self, flow: &mut Flow) {
@@ -200,11 +200,6 @@ impl Bbr3 {
         if let Some((_, at)) = &mut self.probe_rtt_min {
             *at = flow.now;
         }
-        let before = flow.windows();
-        flow.cwnd = flow.cwnd.max(self.prior_cwnd);
-        let (base_rtt, queue) = (self.min_rtt.get().unwrap_or_default(), flow.rtt.saturating_sub(flow.min_rtt));
-        let (base_rtt, queue) = (base_rtt.as_nanos() as i64, queue.as_nanos() as i64);
-        flow.because(causes::ProbeEnd { what: probes::BASE_RTT, base_rtt, queue }, before);
         self.bounds.reset_short_term();
         if self.full {
             self.enter(flow, Phase::Down);
@@ -212,5 +207,10 @@ impl Bbr3 {
         } else {
             self.enter(flow, Phase::Startup);
         }
+        let before = flow.windows();
+        flow.cwnd = flow.cwnd.max(self.prior_cwnd);
+        let (base_rtt, queue) = (self.min_rtt.get().unwrap_or_default(), flow.rtt.saturating_sub(flow.min_rtt));
+        let (base_rtt, queue) = (base_rtt.as_nanos() as i64, queue.as_nanos() as i64);
+        flow.because(causes::ProbeEnd { what: probes::BASE_RTT, base_rtt, queue }, before);
     }
 }

@@ -67,9 +67,9 @@ impl Bbr3 {
 
     pub(super) fn set_cwnd(&mut self, flow: &mut Flow, ack: &Ack) {
         let (before, was) = (flow.windows(), core::mem::replace(&mut self.phase_before, flow.phase));
-        if was.repairs() && !flow.phase.repairs() {
+        let restores = was.repairs() && !flow.phase.repairs();
+        if restores {
             flow.cwnd = flow.cwnd.max(self.prior_cwnd);
-            flow.because(causes::Restore { target: self.prior_cwnd.get() as i64, interval: 0 }, before);
         }
         let extra = self.extra.get().unwrap_or(Bytes::ZERO);
         let most = self.with_bursts(flow, self.bdp(flow, self.state.cwnd_gain(&self.p)) + extra);
@@ -83,6 +83,16 @@ impl Bbr3 {
             flow.cwnd = flow.cwnd.min(self.probe_rtt_window(flow));
         }
         flow.cwnd = flow.cwnd.min(self.cap(flow));
+        if restores || self.why.is_some() || flow.has_events() {
+            self.tell(flow, before, restores);
+        }
+    }
+
+    /// The bounds decide last, also about what a repair gives back.
+    #[cold]
+    fn tell(&mut self, flow: &mut Flow, before: (Bytes, Bytes), restores: bool) {
+        let restore = causes::Restore { target: self.prior_cwnd.get() as i64, interval: 0 }.into();
+        flow.settle(self.why.take(), restores.then_some(restore), before);
     }
 
     /// The bounds in force.

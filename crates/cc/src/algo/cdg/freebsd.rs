@@ -253,6 +253,10 @@ impl CongestionControl for FreeBsd {
         }
     }
 
+    fn weighed(&self, _: &Flow) -> [Bytes; 2] {
+        [self.shadow, Bytes::ZERO]
+    }
+
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         let ms = |g| self.rules.dice.millis(g);
         see("g_min", ms(self.min.last));

@@ -32,6 +32,7 @@ use crate::{
 use freebsd::FreeBsd;
 use linux::Linux;
 use params::{ParamError, Switch};
+use units::Bytes;
 
 params::choice! {
     /// Whose rules.
@@ -212,6 +213,9 @@ impl CongestionControl for Cdg {
     }
     fn on_event(&mut self, flow: &mut Flow, event: Event) {
         forward!(self, x => x.on_event(flow, event));
+    }
+    fn weighed(&self, flow: &Flow) -> [Bytes; 2] {
+        forward!(self, x => x.weighed(flow))
     }
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {
         forward!(self, x => x.vars(see));

@@ -55,6 +55,8 @@ pub struct Chd {
     outstanding: Bytes,
     /// The loss being repaired was tolerated.
     tolerated: bool,
+    /// s as the last loss that was answered found it, 0 where it did not count.
+    weighed: Bytes,
     /// `auto_q_th`: the end of the buffer was met.
     bounded: bool,
     toss: Toss,
@@ -97,6 +99,7 @@ impl Algorithm for Chd {
             competing: false,
             outstanding: Bytes::ZERO,
             tolerated: false,
+            weighed: Bytes::ZERO,
             bounded: false,
             toss: Toss::default(),
         }
@@ -199,6 +202,7 @@ impl Chd {
             flow.because(why, before);
             return Reaction::Own;
         }
+        self.weighed = shadow;
         let to = self.cut(flow.cwnd.max(shadow), 0.5, flow);
         if shadow > flow.cwnd {
             // The host records the loss; that it gives back more than half is told beside it.
@@ -261,6 +265,10 @@ impl CongestionControl for Chd {
                 restart(flow);
             }
         }
+    }
+
+    fn weighed(&self, _: &Flow) -> [Bytes; 2] {
+        [self.weighed, Bytes::ZERO]
     }
 
     fn vars(&self, see: &mut dyn FnMut(&'static str, f64)) {

@@ -88,6 +88,7 @@ fn the_story_of_figure_2() {
     run.f.max_rtt = ms(BASE + 100);
     assert_eq!((run.round(100), run.shadow()), (13.0, 43.0));
     assert_eq!((run.lose(), run.shadow()), (Reaction::Reduce(Bytes::new(21_500)), 21.5));
+    assert_eq!(run.cc.weighed(&run.f), [packets(43), Bytes::ZERO], "s as the loss found it");
     assert!(run.causes().contains(&CauseKind::Restore));
 }
 

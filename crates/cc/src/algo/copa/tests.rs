@@ -56,6 +56,12 @@ fn a_queue_never_empty_for_five_rtts_is_answered_with_a_smaller_delta() {
     assert_eq!(deltas, [2.0, 2.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0]);
     let c = crate::testing::congestion(Signal::Loss, &f);
     assert_eq!((cc.on_congestion(&mut f, &c), 1.0 / cc.delta), (Reaction::Own, 2.5));
+    let last = |f: &mut Flow| f.drain_events().last().unwrap().cause().unwrap();
+    assert_eq!(last(&mut f), crate::CauseKind::LossBackoff);
+    // Once an RTT.
+    f.now += ms(1);
+    assert_eq!((cc.on_congestion(&mut f, &c), 1.0 / cc.delta), (Reaction::Own, 2.5));
+    assert_eq!(last(&mut f), crate::CauseKind::LossTolerated);
 }
 
 #[test]

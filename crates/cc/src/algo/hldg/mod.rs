@@ -218,7 +218,7 @@ impl CongestionControl for Hldg {
         }
     }
 
-    fn weighed(&self) -> [Bytes; 2] {
+    fn weighed(&self, _: &Flow) -> [Bytes; 2] {
         [self.shadow, self.bdp()]
     }
 

@@ -259,7 +259,7 @@ fn a_loss_leads_to_the_bdp_within_reason() {
         b.cc.bandwidth = Rate::from_mbps(mbps);
         b.flow.cwnd = Bytes::new(150_000);
         let reaction = b.congest(Signal::Loss);
-        assert_eq!(b.cc.weighed(), [Bytes::ZERO, Bytes::new((mbps * 12_500.0) as u64)], "told beside it");
+        assert_eq!(b.cc.weighed(&b.flow), [Bytes::ZERO, Bytes::new((mbps * 12_500.0) as u64)], "told beside it");
         reaction
     };
     assert_eq!(to(10.0), Reaction::Reduce(Bytes::new(125_000)));
