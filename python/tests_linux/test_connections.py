@@ -81,5 +81,5 @@ def test_a_suite_runs_what_the_machine_carries_and_names_the_rest(tmp_path: Path
     assert "no 'ledbat'" in why["wireless"] and "newreno (its reno)" in why["wireless"]
     assert "up to 200 Mbit/s" in why["data-centre"]
     assert "1 run in real time" in done.stderr
-    page = (folder / "report.html").read_text("utf-8")
+    page = (folder / "wireless+data-centre.html").read_text("utf-8")
     assert "real packets" in page and "What was not run" in page
