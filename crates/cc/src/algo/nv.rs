@@ -14,7 +14,7 @@
 //! buffer is full; a loss forgets the base, and the next has that queue in it. Alone on 10 Mbit/s, 40 ms with 66 packets of buffer
 //! the mean RTT is 81 ms, and 53 with `base_rtt=42ms`, which the kernel can be told for this reason.
 //!
-//! Source: Linux 6.1 (`tcp_nv.c`, by L. Brakmo, 2016), in its integers; there is no paper. Its header wants it for data centres
+//! Source: Linux 6.1 (`tcp_nv.c`, by L. Brakmo), in its integers. Its header wants it for data centres
 //! where all flows are NV, since it gives way to those that fill queues.
 
 mod path;
@@ -64,6 +64,7 @@ const SLOWEST: u32 = 8;
 const SMALL: u64 = 4;
 const SMALL_STEP: u64 = 2;
 const SMALL_MOST: u64 = 81;
+
 /// State.
 #[derive(Debug)]
 pub struct Nv {
@@ -85,6 +86,7 @@ pub struct Nv {
     with_room: u32,
     /// How often timeouts halved the growth (`cwnd_growth_factor`, negated).
     slowed: u32,
+    /// Packets of a window that is too small to be judged (`nv_min_cwnd` of a flow).
     small: u64,
 }
 
@@ -92,7 +94,7 @@ impl Algorithm for Nv {
     const ABOUT: About = About {
         name: "nv",
         title: "NV",
-        paper: "Brakmo, TCP-NV: Congestion Avoidance for Data Centers, Linux Plumbers Conference 2010; the module of Linux 4.8 to 6.1",
+        paper: "Brakmo, TCP NV: TCP with Congestion Avoidance, Linux 6.1, tcp_nv.c; there is no paper",
         family: Family::Delay,
         signal: "rate and RTT per round",
         evidence: Evidence::Equations,

@@ -4,7 +4,7 @@ use super::loss_mode::LossMode;
 use super::mode::{Mode, Turn};
 use super::{Hldg, Return};
 use crate::{Congestion, Flow, Phase, Reaction, Signal, causes, modes, probes};
-use units::{Bytes, Duration};
+use units::{Bytes, Duration, Instant};
 
 impl Hldg {
     /// Carries out a change of mode.
@@ -99,10 +99,15 @@ impl Hldg {
     /// An RTT measured in a probe that goes by the clock.
     pub(super) fn probe_measures(&mut self, flow: &mut Flow, rtt: Duration) {
         if let Some(smallest) = self.modes.elapsed(flow.now, rtt) {
-            self.queue_min = smallest.saturating_sub(self.base.rtt);
-            let turn = self.modes.round(flow.now, flow.now, self.queue_min > self.p.queue_threshold);
-            self.turn(flow, turn);
+            self.judge_queue(flow, flow.now, smallest);
         }
+    }
+
+    /// The smallest RTT of what began then, a round or an RTT of a probe, decides about the mode.
+    pub(super) fn judge_queue(&mut self, flow: &mut Flow, began: Instant, smallest: Duration) {
+        self.queue_min = smallest.saturating_sub(self.base.rtt);
+        let turn = self.modes.round(flow.now, began, self.queue_min > self.p.queue_threshold);
+        self.turn(flow, turn);
     }
 
     /// The window of Eq 5.9 is over: give up a fifth of the window, so that a standing queue shows what lies beneath it.

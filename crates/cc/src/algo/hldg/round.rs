@@ -29,9 +29,7 @@ impl Hldg {
             (round.min_rtt, round.max_rtt)
         };
         if !self.probes_by_clock(flow) {
-            self.queue_min = min_rtt.saturating_sub(self.base.rtt);
-            let turn = self.modes.round(flow.now, round.start, self.queue_min > self.p.queue_threshold);
-            self.turn(flow, turn);
+            self.judge_queue(flow, round.start, min_rtt);
         }
         if self.base.round(round.start) {
             self.end_base_probe(flow);
